@@ -1,6 +1,8 @@
 // A commit, and an undo, whose process dies before each of its system calls that change something,
 // and ones in which the host does something at each of these moments.
 #include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <sys/xattr.h>
 
 #include <filesystem>
 #include <fstream>
@@ -131,6 +133,79 @@ TEST_P(CommitDeathTest, OfAnUndoLeavesItDoneOrNot) {
   }
   EXPECT_GT(rolled_back, 20 / StepsApart(1));
   EXPECT_TRUE(completed > 0 || StepsApart(1) > 1);
+}
+
+// What commands see: the host's directory, and over it the upper one.
+TreeText Seen(const ChangedProject& project) {
+  TreeText seen = project.Host();
+  const Overlay& at = project.overlay();
+  for (const auto& [path, text] : TextOfTree(at.Upper())) {
+    struct stat status {};
+    EXPECT_EQ(lstat(at.Upper(path).c_str(), &status), 0) << path;
+    char mark = 'n';
+    const bool is_opaque =
+        lgetxattr(at.Upper(path).c_str(), "user.overlay.opaque", &mark, 1) == 1 && mark == 'y';
+    const bool was_directory = fs::is_directory(fs::symlink_status(at.Host(path)));
+    if (!S_ISDIR(status.st_mode) || is_opaque || !was_directory) {
+      std::erase_if(seen, [&above = path](const auto& each) {
+        return each.first == above || each.first.starts_with(above + "/");
+      });
+    }
+    if (!S_ISCHR(status.st_mode)) seen[path] = text;
+  }
+  return seen;
+}
+
+// Commands that go on where something was committed.
+void WorkOn(const Overlay& at) {
+  at.Change("a", "later a");
+  at.Change("b", "later b");
+  at.Remove("dir/new");
+  at.Change("gone/one", "later one");
+  fs::remove_all(at.Upper("made"));  // the upper directory keeps directories that were committed
+  at.Remove("made");
+  at.Change("to-dir/made", "later made");
+  at.Remove("to-file");
+}
+
+// The changes that are newer than the commit stay, whenever the host dies.
+TEST_P(CommitDeathTest, OfAnUndoUnderLaterChangesLeavesItDoneOrNot) {
+  int rolled_back = 0;
+  int undone = 0;
+  for (int step = 1; step < kMostSteps; step += StepsApart(1)) {
+    const ChangedProject project(GetParam());
+    ASSERT_FALSE(project.Commit().failed);
+    WorkOn(project.overlay());
+    const TreeText seen = Seen(project);
+    ASSERT_NE(seen.at("a").find("later"), std::string::npos);
+    ASSERT_EQ(seen.count("made/deep/file"), 0U);
+    const Stepped stepped = RunToStep(
+        [&] {
+          if (project.Undo().failed) _exit(1);
+        },
+        step, Kill);
+    if (!stepped.is_traced) GTEST_SKIP() << "no process can be traced here";
+    if (!stepped.was_reached) {
+      ASSERT_EQ(project.Host(), before_);
+      ASSERT_EQ(Seen(project), seen);
+      break;
+    }
+    const auto recovery = project.Recover();
+    ASSERT_TRUE(recovery) << step << ": " << recovery.error().message;
+    ASSERT_NE(recovery.value().recovered, Recovered::kTorn) << step;
+    const bool is_done = HasCommit(project.State().get());
+    ASSERT_EQ(project.Host(), is_done ? after_ : before_) << step;
+    ASSERT_EQ(Seen(project), seen) << step;
+    rolled_back += recovery.value().recovered == Recovered::kRolledBack ? 1 : 0;
+    if (!is_done) continue;
+    const CommitEnd again = project.Undo();
+    ASSERT_FALSE(again.failed) << step << ": " << again.failed->message;
+    ASSERT_EQ(project.Host(), before_) << step;
+    ASSERT_EQ(Seen(project), seen) << step;
+    ++undone;
+  }
+  EXPECT_GT(rolled_back, 10 / StepsApart(1));
+  EXPECT_GT(undone, 0);
 }
 
 // A file that is renamed forth and back counts as unchanged by the host.
