@@ -101,7 +101,8 @@ std::string UnmaskProc(const SetupFacts& facts) {
                          ? "this process's /proc is partly hidden"
                          : "another mount covers " + facts.covered_proc + " here";
   text += ", as containers do, and so the kernel lets no new /proc be mounted: ";
-  text += FixOfContainer(facts.container).unmask_proc;
+  text += facts.is_in_bwrap ? "start the outer bwrap without that mount"
+                            : FixOfContainer(facts.container).unmask_proc;
   return text + ", or do without one: `procBind: false` (bubblewrap)";
 }
 
@@ -165,8 +166,9 @@ std::string BubblewrapFix(std::string_view reason, const SetupFacts& facts,
     return "use a kernel with pidfd_open(2), Linux 5.3 or newer; gVisor may lack it: run the host "
            "application outside of gVisor";
   }
+  const bool is_proc_covered = !facts.is_in_bwrap || !facts.covered_proc.empty();
+  if (message.HasAny({"mount proc"}) && is_proc_covered) return UnmaskProc(facts);
   if (facts.is_in_bwrap || IsProcOfAnother(message)) return OuterBwrapFix(message);
-  if (message.HasAny({"mount proc"})) return UnmaskProc(facts);
   if (!message.HasAny({"bwrap: "})) return "";  // the host's or the launcher's own words
   if (facts.max_user_namespaces == "0" || IsOutOfNamespaces(message)) {
     return SetSysctl("user.max_user_namespaces", "15000");

@@ -97,6 +97,10 @@ TEST(BubblewrapFix, NamesTheOptionOfTheOuterBwrap) {
   ExpectHas(FixOf(kNoProc, facts), "--proc /proc");
   ExpectHas(FixOf(kOutOfNamespaces, facts), "without --disable-userns");
   ExpectHas(FixOf(kNoNamespace, facts), "seccomp");
+  facts.covered_proc = "/proc/loadavg";
+  ExpectHas(FixOf(kNoProc, facts), "/proc/loadavg here");
+  ExpectHas(FixOf(kNoProc, facts), "start the outer bwrap without that mount");
+  ExpectHas(FixOf(kNoProc, facts), "`procBind: false`");
   // These are told by the message alone.
   ExpectHas(FixOf("bwrap: setting up uid map: Read-only file system"), "--proc /proc");
   ExpectHas(FixOf("bwrap: open /proc/35/ns/ns failed: No such file or directory"), "--proc /proc");
