@@ -34,6 +34,8 @@ inline constexpr char kStepMountNamespace = 'm';
 // the nodes' modes, owners, times and attributes, which are the host's. It is not handed over. Does
 // nothing where the kernel permits no mount namespace without a user namespace.
 inline constexpr char kStepDevices = 'D';
+inline constexpr const char* kDeviceNodes[] = {"/dev/null",   "/dev/zero",    "/dev/full",
+                                               "/dev/random", "/dev/urandom", "/dev/tty"};
 
 // FILE: a directory of the next overlay: one more lower directory (from the uppermost on), the
 // upper directory, and the work directory, which is on the same mount as the upper one. See

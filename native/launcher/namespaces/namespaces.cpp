@@ -349,10 +349,6 @@ int NumberOf(const char** text) {
   return TakeDecimal(text, &number) && number <= kMost ? static_cast<int>(number) : -1;
 }
 
-// The nodes of the host that bwrap's --dev binds.
-constexpr const char* kDeviceNodes[] = {"/dev/null",   "/dev/zero",    "/dev/full",
-                                        "/dev/random", "/dev/urandom", "/dev/tty"};
-
 // Mounts the file on itself, read-only and otherwise with the flags of its mount. statfs(2) uses
 // the flag names of statvfs(3), whose values are those of mount(2). Returns 0, or -errno.
 long MountReadOnly(const char* file) {

@@ -12,7 +12,6 @@
 
 #include <array>
 #include <cerrno>
-#include <csignal>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -20,6 +19,7 @@
 #include "protocol/identity.h"
 #include "supervise/os/file.h"
 #include "supervise/os/process.h"
+#include "supervise/os/vfork.h"
 
 namespace native_runner {
 
@@ -57,19 +57,7 @@ bool MountTable::LookForShared() {
   return got < 0 || shared.found();
 }
 
-}  // namespace native_runner
-
-// ThreadSanitizer treats every clone(2) as a fork(2), whatever its flags, and then loses track of
-// the caller's locks. It does not intercept the C library's other name of the function.
-#ifdef __SANITIZE_THREAD__
-extern "C" int __clone(int (*)(void*), void*, int, void*, ...);
-#define clone __clone
-#endif
-
-namespace native_runner {
 namespace {
-
-constexpr std::size_t kStackBytes = std::size_t{16} << 10U;
 
 // Returns the process' number in our own pid namespace; 0 if it can't be determined.
 std::uint64_t NumberOf(int pidfd) {
@@ -121,21 +109,10 @@ int EnterAndCutOff(void* argument) {
   return 0;
 }
 
-// Blocks all signals, so that no signal handler of the host runs in that process. No SIGCHLD
-// reports its end. On Linux the mask applies to this thread alone; pthread_sigmask needs glibc
-// 2.32.
 std::optional<Error> CutOffInChild(Entry* entry) {
-  std::array<char, kStackBytes> stack;  // NOLINT(cppcoreguidelines-pro-type-member-init)
-  sigset_t all;
-  sigset_t before;
-  sigfillset(&all);
-  sigprocmask(SIG_SETMASK, &all, &before);
-  const int child =
-      clone(EnterAndCutOff, stack.data() + stack.size(), CLONE_VM | CLONE_VFORK, entry);
-  const int error = errno;
-  if (child > 0) waitpid(child, nullptr, __WALL);
-  sigprocmask(SIG_SETMASK, &before, nullptr);
-  if (child < 0) return SystemError("clone", error);
+  const long child = RunInVfork(EnterAndCutOff, entry, 0);
+  if (child < 0) return SystemError("clone", static_cast<int>(-child));
+  waitpid(static_cast<pid_t>(child), nullptr, __WALL);
   if (entry->failed_call != nullptr) return SystemError(entry->failed_call, entry->error);
   return std::nullopt;
 }
@@ -202,7 +179,3 @@ Result<Descriptor> OpenNullDevice() {
 }
 
 }  // namespace native_runner
-
-#ifdef __SANITIZE_THREAD__
-#undef clone
-#endif

@@ -20,6 +20,7 @@
 
 #include "policy/text/listening_port.h"
 #include "protocol/identity.h"
+#include "supervise/os/guarded_spawn.h"
 
 namespace native_runner {
 namespace {
@@ -88,6 +89,22 @@ class Attributes {
   posix_spawnattr_t attributes_{};
 };
 
+Result<pid_t> SpawnPlainly(const std::string& path, const std::vector<char*>& argv,
+                           const std::vector<Inherited>& inherited) {
+  FileActions actions;
+  for (const Inherited& each : inherited) {
+    const int failed = actions.Duplicate(each.source, each.number);
+    if (failed != 0) return SystemError("posix_spawn_file_actions_adddup2", failed);
+  }
+  char* const no_environment[] = {nullptr};
+  const Attributes attributes;
+  pid_t pid = -1;
+  const int failed =
+      posix_spawn(&pid, path.c_str(), actions.get(), attributes.get(), argv.data(), no_environment);
+  if (failed != 0) return SystemError((std::string("posix_spawn ") + argv[0]).c_str(), failed);
+  return pid;
+}
+
 std::uint64_t Microseconds(const timeval& time) {
   return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000 +
          static_cast<std::uint64_t>(time.tv_usec);
@@ -96,7 +113,6 @@ std::uint64_t Microseconds(const timeval& time) {
 }  // namespace
 
 Result<Child> Child::Spawn(SpawnOptions order) {
-  FileActions actions;
   const int first_free = FirstFree(order.inherited);
   if (auto error = KeepProgram(first_free, &order)) return *error;
   for (Inherited& inherited : order.inherited) {
@@ -106,21 +122,15 @@ Result<Child> Child::Spawn(SpawnOptions order) {
       order.owned.emplace_back(raised);
       inherited.source = raised;
     }
-    const int failed = actions.Duplicate(inherited.source, inherited.number);
-    if (failed != 0) return SystemError("posix_spawn_file_actions_adddup2", failed);
   }
   std::vector<char*> argv;
   argv.reserve(order.argv.size() + 1);
   for (std::string& argument : order.argv)
     argv.push_back(argument.data());
   argv.push_back(nullptr);
-  char* const no_environment[] = {nullptr};
-
-  const Attributes attributes;
-  pid_t pid = -1;
-  const int failed = posix_spawn(&pid, order.path.c_str(), actions.get(), attributes.get(),
-                                 argv.data(), no_environment);
-  if (failed != 0) return SystemError(("posix_spawn " + order.argv[0]).c_str(), failed);
+  TRY_ASSIGN(const pid_t pid, order.guards_devices
+                                  ? SpawnGuarded(order.path, argv, order.inherited)
+                                  : SpawnPlainly(order.path, argv, order.inherited));
   const auto pidfd = static_cast<int>(syscall(SYS_pidfd_open, pid, 0));
   if (pidfd < 0) {
     const Error error = SystemError("pidfd_open", errno);

@@ -25,7 +25,10 @@ struct SpawnOptions {
   std::vector<std::string> argv;  // argv[0] is only the name in process lists
   std::vector<Inherited> inherited;
   std::vector<Descriptor> owned;  // those of `inherited` to close once the child has them
-  bool makes_mounts = false;      // the child makes a mount namespace
+  bool makes_mounts = false;      // the program makes a mount namespace
+  // The child makes a mount namespace of its own first, where the kernel permits it, in which the
+  // host's device nodes are read-only (kDeviceNodes in protocol/order.h). For root.
+  bool guards_devices = false;
 
   void Give(Descriptor source, int number) {
     inherited.push_back({source.get(), number});
@@ -41,9 +44,10 @@ struct ExitStatus {
 };
 
 // A direct child process, identified by its pidfd (pidfd_open(2), Linux 5.4), so that it can be
-// signalled and reaped without a race on its pid. Spawned by posix_spawn(3), whose cost does not
-// grow with the host's memory, with an empty environment, its own session, no blocked signals and
-// default dispositions. Use from one long-lived thread only: PR_SET_PDEATHSIG is per thread.
+// signalled and reaped without a race on its pid. Spawned by posix_spawn(3), or by a clone(2) that
+// shares our memory as that does, so that the cost does not grow with the host's memory, with an
+// empty environment, its own session, no blocked signals and default dispositions. Use from one
+// long-lived thread only: PR_SET_PDEATHSIG is per thread.
 class Child {
  public:
   // Closes `order.owned` on this side in any case.

@@ -90,10 +90,12 @@ std::optional<Error> EnterMounted(const std::shared_ptr<const MountedWorkspace>&
                                   const Program& program, int launcher, SpawnPlan* plan) {
   if (mounted) HoldMounted(mounted, plan);
   const bool joins = mounted && mounted->copy.empty();
-  // Root inside is the owner of the host's device nodes. Root's bwrap always is a sealed image.
-  const bool is_root = geteuid() == 0 && program.image.valid();
-  if (!joins && !plan->network && !is_root) return std::nullopt;
+  const bool is_root = geteuid() == 0;  // root inside is the owner of the host's device nodes
   SpawnOptions& spawn = plan->spawn;
+  if (!joins && !plan->network) {
+    spawn.guards_devices = is_root;
+    return std::nullopt;
+  }
   const int image = FreeNumber(spawn);
   if (program.image.valid()) {
     spawn.inherited.push_back({program.image.get(), image});
@@ -103,7 +105,8 @@ std::optional<Error> EnterMounted(const std::shared_ptr<const MountedWorkspace>&
   }
   Entry entry(image, plan);
   if (joins) entry.Join(*mounted);
-  if (is_root) entry.MountDevicesReadOnly();
+  // A bwrap that is a script, which has no image, is executed without.
+  if (is_root && program.image.valid()) entry.MountDevicesReadOnly();
   if (plan->network) entry.MakeNetwork(plan->network->rules);
   entry.Order(launcher);
   return std::nullopt;

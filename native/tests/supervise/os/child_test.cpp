@@ -95,6 +95,68 @@ TEST(Child, IsReapedOnceItHasExited) {
   child->Signal(SIGKILL);                            // nobody is hit
 }
 
+// One child each way of spawning: the guarded one makes no mounts where it is not permitted.
+class ChildOfEachKind : public testing::TestWithParam<bool> {
+ protected:
+  SpawnOptions Order(const std::string& script) {
+    SpawnOptions order = ShellOrder(script);
+    order.guards_devices = GetParam();
+    return order;
+  }
+};
+
+TEST_P(ChildOfEachKind, GetsItsDescriptorsAndStatus) {
+  SpawnOptions order = Order(Show(3) + Show(9) + "exit 7");
+  order.Give(File("three "), 3);
+  order.Give(File("nine"), 9);
+  const Finished finished = Finish(std::move(order));
+  EXPECT_EQ(finished.out, "three nine");
+  EXPECT_EQ(finished.status.value, 7);
+}
+
+TEST_P(ChildOfEachKind, HasNoSignalsBlockedOrIgnored) {
+  const auto ignored = signal(SIGPIPE, SIG_IGN);
+  const Finished finished = Finish(Order("sed -nE 's/^Sig(Blk|Ign):\\t//p' /proc/self/status"));
+  signal(SIGPIPE, ignored);
+  const std::string none = "0000000000000000\n0000000000000000\n";
+  // glibc's posix_spawn(3) ignores the two signals that are its own, 32 and 33.
+  const std::string own = "0000000000000000\n0000000180000000\n";
+  EXPECT_TRUE(finished.out == none || (!GetParam() && finished.out == own)) << finished.out;
+}
+
+TEST_P(ChildOfEachKind, LeadsASessionAndHasNoEnvironment) {
+  // Field 6 of proc_pid_stat(5) is the session.
+  const Finished finished =
+      Finish(Order("read -r pid name state parent group session rest < /proc/self/stat; "
+                   "[ $session = $$ ] && wc -c < /proc/$$/environ"));
+  EXPECT_EQ(finished.out, "0\n");
+}
+
+TEST_P(ChildOfEachKind, FailsWhereTheProgramIsMissing) {
+  SpawnOptions order = Order("");
+  order.path = "/nonexistent/program";
+  const auto child = Child::Spawn(std::move(order));
+  ASSERT_FALSE(child);
+  EXPECT_EQ(child.error().code, ErrorCode::kSetup);
+}
+
+INSTANTIATE_TEST_SUITE_P(Child, ChildOfEachKind, testing::Bool());
+
+TEST(Child, IsKeptFromTheHostsDeviceNodes) {
+  if (geteuid() != 0) GTEST_SKIP() << "only root owns the device nodes";
+  if (Finish(ShellOrder("unshare -m true || echo no")).out == "no\n")
+    GTEST_SKIP() << "no mount namespaces here";
+  // The modes that they have already: where it is not refused, nothing changes.
+  const std::string script =
+      "for node in null zero full random urandom tty; do "
+      "chmod --reference=/dev/$node /dev/$node 2> /dev/null && echo $node; done; "
+      "echo text > /dev/null && echo written";
+  EXPECT_EQ(Finish(ShellOrder(script)).out, "null\nzero\nfull\nrandom\nurandom\ntty\nwritten\n");
+  SpawnOptions guarded = ShellOrder(script);
+  guarded.guards_devices = true;
+  EXPECT_EQ(Finish(std::move(guarded)).out, "written\n");
+}
+
 TEST(Child, PlacesDescriptors) {
   SpawnOptions order = ShellOrder(Show(3) + Show(4) + Show(9));
   order.Give(File("three "), 3);
