@@ -1,34 +1,26 @@
 #include "supervise/host/setup_facts.h"
 
-#include <fcntl.h>
 #include <sys/statvfs.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
-#include <array>
 #include <cstdlib>
 #include <string>
 #include <string_view>
+#include <utility>
 
-#include "supervise/os/descriptor.h"
+#include "supervise/os/file.h"
 
 namespace native_runner {
 namespace {
 
-constexpr std::size_t kMostTextBytes = std::size_t{1} << 20U;  // of a mount table
 constexpr const char* kMaxUserNamespaces = "/proc/sys/user/max_user_namespaces";
 
 // Returns a file's text without the white space at its end; empty if it can't be read.
 std::string TextAt(const std::string& path) {
-  auto file = OpenPath(path.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY);
-  std::string text;
-  if (!file) return text;
-  std::array<char, 4096> part{};
-  while (text.size() < kMostTextBytes) {
-    const ssize_t size = read(file->get(), part.data(), part.size());
-    if (size <= 0) break;
-    text.append(part.data(), static_cast<std::size_t>(size));
-  }
+  auto read = ReadText(path);
+  if (!read) return "";
+  std::string text = std::move(*read);
   while (!text.empty() && (text.back() == '\n' || text.back() == ' ' || text.back() == '\0'))
     text.pop_back();
   return text;
@@ -77,7 +69,7 @@ std::string EnforcedProfile(const std::string& label) {
   return "";
 }
 
-// What proc_pid_mountinfo(5) says of one mount.
+// One mount, as a line of proc_pid_mountinfo(5) describes it.
 struct MountLine {
   std::string_view root;   // the 4th field: the directory of its file system
   std::string_view point;  // the 5th: where it is

@@ -48,6 +48,23 @@ Result<std::string> PathOf(int descriptor) {
   return std::string(path.data(), static_cast<std::size_t>(size));
 }
 
+Result<std::string> ReadText(const std::string& path) {
+  constexpr std::size_t kMostBytes = std::size_t{1} << 20U;
+  TRY_ASSIGN(const auto file, OpenPath(path.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY));
+  std::string text(std::size_t{64} << 10U, '\0');
+  std::size_t size = 0;
+  while (size < kMostBytes) {
+    if (size == text.size()) text.resize(2 * size);
+    const ssize_t got = read(file.get(), text.data() + size, text.size() - size);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return SystemError("read", errno);
+    if (got == 0) break;
+    size += static_cast<std::size_t>(got);
+  }
+  text.resize(size);
+  return text;
+}
+
 Result<Workspace> OpenWorkspace(const std::string& shadow_dir) {
   const int fd = open(shadow_dir.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC);
   if (fd < 0) {

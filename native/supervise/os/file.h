@@ -38,6 +38,10 @@ std::string RealPathAsFar(const std::string& path);
 // Returns the current path of an open file (proc_pid_fd(5)); kSetup if /proc can't be read.
 Result<std::string> PathOf(int descriptor);
 
+// Returns the text of a file of /proc or /sys, as far as its first MiB. Waits for nothing: of a
+// FIFO that nobody writes to it is empty. kSetup if it can't be read.
+Result<std::string> ReadText(const std::string& path);
+
 // The workspace directory, pinned by a descriptor when the run starts, so that the checked
 // directory is the mounted one, with its real path (symbolic links resolved) for the record.
 struct Workspace {

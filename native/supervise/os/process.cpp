@@ -3,16 +3,22 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <sched.h>
 #include <spawn.h>
+#include <sys/mount.h>
 #include <sys/resource.h>
+#include <sys/statfs.h>
+#include <sys/statvfs.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <charconv>
 #include <csignal>
+#include <cstdint>
 #include <cstring>
 #include <map>
 #include <memory>
@@ -20,7 +26,9 @@
 
 #include "policy/text/listening_port.h"
 #include "protocol/identity.h"
-#include "supervise/os/guarded_spawn.h"
+#include "protocol/order.h"
+#include "supervise/os/file.h"
+#include "supervise/os/vfork.h"
 
 namespace native_runner {
 namespace {
@@ -103,6 +111,83 @@ Result<pid_t> SpawnPlainly(const std::string& path, const std::vector<char*>& ar
       posix_spawn(&pid, path.c_str(), actions.get(), attributes.get(), argv.data(), no_environment);
   if (failed != 0) return SystemError((std::string("posix_spawn ") + argv[0]).c_str(), failed);
   return pid;
+}
+
+// The arguments of BeBorn, and how it failed.
+struct Birth {
+  const char* path;
+  char* const* argv;
+  const std::vector<Inherited>* inherited;
+  const char* failed_call = nullptr;
+  int error = 0;
+};
+
+int FailBirth(Birth* birth, const char* call) {
+  birth->failed_call = call;
+  birth->error = errno;
+  return 127;  // as a shell whose program can't be executed
+}
+
+// All of the kernel's signals, as Attributes does for posix_spawn; those that can't be changed are
+// refused. The C library's structure is another than the kernel's.
+void ResetDispositions() {
+  constexpr int kSignals = 64;
+  constexpr std::size_t kSetBytes = 8;
+  constexpr std::array<std::uint64_t, 4> kDefault{};  // handler, flags, restorer, mask
+  for (int signal = 1; signal <= kSignals; ++signal)
+    syscall(SYS_rt_sigaction, signal, kDefault.data(), nullptr, kSetBytes);
+}
+
+// Mounts the file on itself, read-only and otherwise with the flags of its mount. statfs(2) uses
+// the flag names of statvfs(3), whose values are those of mount(2).
+bool MountFileReadOnly(const char* file) {
+  constexpr unsigned long kKept = ST_NOSUID | ST_NODEV | ST_NOEXEC;
+  struct statfs status {};
+  if (syscall(SYS_statfs, file, &status) != 0) return errno == ENOENT;
+  if (mount(file, file, nullptr, MS_BIND, nullptr) != 0) return false;
+  const unsigned long flags = static_cast<unsigned long>(status.f_flags) & kKept;
+  return mount(nullptr, file, nullptr, MS_REMOUNT | MS_BIND | MS_RDONLY | flags, nullptr) == 0;
+}
+
+// Returns the call that failed, with errno; nullptr if none did.
+const char* GuardDevices() {
+  if (unshare(CLONE_NEWNS) != 0) return errno == EPERM ? nullptr : "unshare(CLONE_NEWNS)";
+  if (mount(nullptr, "/", nullptr, MS_REC | MS_SLAVE, nullptr) != 0) return "mount(MS_SLAVE)";
+  for (const char* const node : kDeviceNodes) {
+    if (!MountFileReadOnly(node)) return node;
+  }
+  return nullptr;
+}
+
+// Uses syscall(2) where a sanitizer would intercept the C library's function.
+int BeBorn(void* argument) {
+  auto* birth = static_cast<Birth*>(argument);
+  ResetDispositions();
+  if (syscall(SYS_setsid) < 0) return FailBirth(birth, "setsid");
+  if (const char* const call = GuardDevices()) return FailBirth(birth, call);
+  for (const Inherited& each : *birth->inherited) {
+    if (syscall(SYS_dup3, each.source, each.number, 0) < 0) return FailBirth(birth, "dup3");
+  }
+  constexpr std::uint64_t kNoSignals = 0;
+  syscall(SYS_rt_sigprocmask, SIG_SETMASK, &kNoSignals, nullptr, sizeof kNoSignals);
+  char* const no_environment[] = {nullptr};
+  syscall(SYS_execve, birth->path, birth->argv, no_environment);
+  return FailBirth(birth, birth->argv[0]);
+}
+
+// As SpawnPlainly, but the new process first makes a mount namespace with read-only mounts of
+// kDeviceNodes (protocol/order.h), in which it executes the program. Does without where the kernel
+// permits no mount namespace. kSetup names the call that failed. `inherited`: no source is a number
+// of the child.
+Result<pid_t> SpawnGuarded(const std::string& path, const std::vector<char*>& argv,
+                           const std::vector<Inherited>& inherited) {
+  Birth birth{.path = path.c_str(), .argv = argv.data(), .inherited = &inherited};
+  const long child = RunInVfork(BeBorn, &birth, SIGCHLD);
+  if (child < 0) return SystemError("clone", static_cast<int>(-child));
+  if (birth.failed_call == nullptr) return static_cast<pid_t>(child);
+  waitpid(static_cast<pid_t>(child), nullptr, 0);
+  return SystemError((std::string("start of ") + argv[0] + ": " + birth.failed_call).c_str(),
+                     birth.error);
 }
 
 std::uint64_t Microseconds(const timeval& time) {
@@ -312,26 +397,6 @@ std::vector<pid_t> DescendantsOf(pid_t root, std::size_t most) {
 
 namespace {
 
-// The kernel lists listeners before connections, and a host may have many connections.
-constexpr std::size_t kMostBytes = 1 << 20;
-
-Result<std::string> ReadText(const std::string& path) {
-  auto file = OpenPath(path.c_str(), O_RDONLY);
-  if (!file) return file.error();
-  std::string text(64 * 1024, '\0');
-  std::size_t size = 0;
-  while (size < kMostBytes) {
-    if (size == text.size()) text.resize(2 * size);
-    const ssize_t got = read(file->get(), text.data() + size, text.size() - size);
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) return SystemError("read", errno);
-    if (got == 0) break;
-    size += static_cast<std::size_t>(got);
-  }
-  text.resize(size);
-  return text;
-}
-
 // The kernel removes a process' network early in its exit, long before its pidfd shows the end.
 bool IsEnding(pid_t process) {
   const auto facts = LookAtProcess(process);
@@ -360,7 +425,7 @@ Result<bool> ListensInNetworkOf(int pidfd, std::uint16_t port) {
   for (const Table& table : kTables) {
     // For the table, the kernel walks all buckets of its hash, which takes milliseconds; it does
     // not for these counts.
-    auto counts = ReadText(net + table.counts);
+    auto counts = ReadText(net + table.counts);  // listeners come before connections
     if (counts && SocketsInUse(*counts, table.protocol) == 0) continue;
     auto text = ReadText(net + table.name);
     if (!text && !table.is_required) continue;
