@@ -5,7 +5,6 @@
 #include <sys/vfs.h>
 
 #include <csignal>
-#include <string_view>
 
 #include "policy/transaction/file_times.h"
 #include "supervise/os/file.h"
@@ -14,19 +13,10 @@
 namespace native_runner {
 namespace {
 
-std::uint64_t DigestOfText(std::string_view text) {
-  constexpr std::uint64_t kBasis = 0xcbf29ce484222325;
-  constexpr std::uint64_t kPrime = 0x100000001b3;
-  std::uint64_t digest = kBasis;
-  for (const char byte : text)
-    digest = (digest ^ static_cast<unsigned char>(byte)) * kPrime;
-  return digest;
-}
-
 std::optional<std::uint64_t> DigestOfTarget(const ScannedDirectory& directory,
                                             const std::string& name) {
   const auto target = directory.Target(name);
-  return target ? std::optional(DigestOfText(target.value())) : std::nullopt;
+  return target ? std::optional(ChecksumOf(target.value())) : std::nullopt;
 }
 
 }  // namespace

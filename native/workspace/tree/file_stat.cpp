@@ -7,6 +7,7 @@
 #include <charconv>
 #include <new>
 
+#include "policy/transaction/host_file.h"
 #include "supervise/os/file.h"
 
 namespace native_runner {
@@ -55,22 +56,16 @@ double Milliseconds(const struct statx_timestamp& time) {
   return static_cast<double>(time.tv_sec) * 1e3 + static_cast<double>(time.tv_nsec) / 1e6;
 }
 
-// Of name_to_handle_at(2), by FNV-1a; 0 where the file system has none, or a filter forbids it.
+// A checksum of what name_to_handle_at(2) returns; 0 where the file system has none, or a filter
+// forbids it.
 std::uint64_t HandleOf(int fd) {
-  constexpr std::uint64_t kBasis = 0xcbf29ce484222325;
-  constexpr std::uint64_t kPrime = 0x100000001b3;
   alignas(file_handle) std::array<std::uint8_t, sizeof(file_handle) + MAX_HANDLE_SZ> memory{};
   auto* handle = new (memory.data()) file_handle;
   handle->handle_bytes = MAX_HANDLE_SZ;
   int mount = 0;
   if (name_to_handle_at(fd, "", handle, &mount, AT_EMPTY_PATH) != 0) return 0;
-  std::uint64_t hash = kBasis;
-  const std::uint8_t* bytes = memory.data() + offsetof(file_handle, f_handle);
-  for (std::size_t i = 0; i < handle->handle_bytes; ++i) {
-    hash ^= bytes[i];
-    hash *= kPrime;
-  }
-  return hash;
+  const auto* bytes = reinterpret_cast<const char*>(memory.data());
+  return ChecksumOf({bytes + offsetof(file_handle, f_handle), handle->handle_bytes});
 }
 
 }  // namespace
