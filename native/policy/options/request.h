@@ -78,7 +78,7 @@ struct AdviceLists {
   std::vector<std::string> protected_names;  // names that the host runs by itself (IsProtected)
 };
 
-// What a request is for. SessionSandbox and TemplateSandbox run no command of the caller's: of
+// The purpose of a request. SessionSandbox and TemplateSandbox run no command of the caller's: of
 // their requests only the shape of the sandbox matters.
 struct ExecCall {};
 struct SpawnCall {

@@ -5,8 +5,8 @@
 
 namespace native_runner {
 
-// What of the host decides whether bwrap can make a sandbox. A snapshot and plain value; a text is
-// empty where the host has no such thing.
+// The facts of the host that decide whether bwrap can make a sandbox. A snapshot and plain value; a
+// text is empty where the host has no such thing.
 struct SetupFacts {
   bool is_root = false;             // effective uid 0
   bool is_in_bwrap = false;         // this process is in a sandbox of bwrap's

@@ -12,8 +12,8 @@
 
 namespace native_runner {
 
-// What tells a file system from others for longer than it is mounted: its device number may be
-// another one after a boot (loop, NVMe and device-mapper devices, network and btrfs mounts). 0
+// Identifies a file system for longer than it is mounted: its device number may be another one
+// after a boot (loop, NVMe and device-mapper devices, network and btrfs mounts). 0
 // stands for what is not known. Plain data.
 struct FileSystemId {
   std::uint64_t uuid = 0;    // a hash of its UUID

@@ -64,9 +64,9 @@ class Admissions {
   std::uint64_t next_ = 0;
 };
 
-// What the connections of one sandbox may cost in one turn of the loop, in bytes of heads: all runs
+// Bounds the cost of one sandbox's connections in one turn of the loop, in bytes of heads: all runs
 // share the supervisor's thread, and a command that floods its proxy gets no more of a turn than
-// that. Supervisor thread only.
+// this. Supervisor thread only.
 class HeadShare {
  public:
   // Both arguments outlive this.
@@ -75,8 +75,8 @@ class HeadShare {
   // Returns what is left of this turn's share.
   std::size_t Left();
   void Take(std::size_t bytes) { left_ -= std::min(left_, bytes); }
-  // What accepting a connection costs, and one call that drops bytes, in bytes of heads that are
-  // read in the same time.
+  // The costs of accepting a connection, and of one call that drops bytes, as bytes of heads that
+  // are read in the same time.
   static constexpr std::size_t kAccept = std::size_t{8} << 10U;
   static constexpr std::size_t kDrop = std::size_t{1} << 10U;
   // Leaves this turn without a bound: what the last command has sent is to be recorded now or
