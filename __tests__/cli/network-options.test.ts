@@ -5,7 +5,7 @@ import {
   resolvePolicy,
   rulesInWords,
 } from "../../lib/cli/policy.js";
-import { deniedConnections } from "../../lib/cli/run.js";
+import { denialLine } from "../../lib/cli/run.js";
 import { host, preset } from "../../lib/cli/values.js";
 import { parseRuntimeConfig } from "../../lib/runtime/parse-config.js";
 import type { NetworkConnection } from "../../types/public.js";
@@ -110,41 +110,25 @@ describe("what the network refused", () => {
     count: 1,
     ...fields,
   });
-  const rows = (...connections: NetworkConnection[]) =>
-    deniedConnections({ audits: [{ connections }] } as never);
-
-  it("is a row for each host and port, with the option that would allow it", () => {
-    expect(
-      rows(
-        denied({}),
-        denied({ verdict: "allowed", host: "a.test" }),
-        denied({}),
-        denied({ port: 0 }),
-        denied({ host: "a.test", port: 8443, reason: "the port is not allowed" }),
-        denied({ host: "b.test", rule: "b.test", reason: "a rule denies it" }),
-        denied({ host: "1.2.3.4", reason: "asked for by address" }),
-        denied({ host: "c.test", address: "127.0.0.1", reason: "it leads to a private address" }),
-      ),
-    ).toEqual([
-      "evil.test:443  no rule names it               --allow-host evil.test",
-      "evil.test      no rule names it               --allow-host evil.test",
-      "a.test:8443    the port is not allowed        --allow-host a.test:8443",
-      "b.test:443     a rule denies it",
-      "1.2.3.4:443    asked for by address",
-      "c.test:443     it leads to a private address",
-    ]);
-  });
-
-  it("is nothing, or as much as one reads", () => {
-    expect(rows()).toEqual([]);
-    expect(deniedConnections({ audits: [{}] } as never)).toEqual([]);
-    const many = rows(...Array.from({ length: 25 }, (_, at) => denied({ host: `h${at}.test` })));
-    expect(many).toHaveLength(21);
-    expect(many.at(-1)).toBe("and 5 more: see `connections` of --json");
-  });
-
-  it("can't write to the terminal", () => {
-    expect(rows(denied({ host: "\u001b[2Jevil.test" }))[0]).toContain("^[[2Jevil.test");
+  it.each<[Partial<NetworkConnection>, string]>([
+    [{}, "evil.test:443 (no rule names it); --allow-host evil.test grants it"],
+    [{ port: 0 }, "evil.test (no rule names it); --allow-host evil.test grants it"],
+    [
+      { host: "a.test", port: 8443, reason: "the port is not allowed" },
+      "a.test:8443 (the port is not allowed); --allow-host a.test:8443 grants it",
+    ],
+    [
+      { host: "b.test", rule: "b.test", reason: "a rule denies it" },
+      "b.test:443 (a rule denies it)",
+    ],
+    [{ host: "1.2.3.4", reason: "asked for by address" }, "1.2.3.4:443 (asked for by address)"],
+    [
+      { host: "c.test", address: "127.0.0.1", reason: "it leads to a private address" },
+      "c.test:443 (it leads to a private address)",
+    ],
+    [{ host: "e\u001b.test", rule: "x" }, "e^[.test:443 (no rule names it)"],
+  ])("of %j is a line, with the option that grants it if one does", (fields, line) => {
+    expect(denialLine(denied(fields))).toBe(`the network refused ${line}`);
   });
 });
 

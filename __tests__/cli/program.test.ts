@@ -22,6 +22,7 @@ async function parse(...words: string[]): Promise<Call> {
     runSkill: async (path, options) =>
       void calls.push({ action: "runSkill", command: [path], options }),
     txList: async (options) => void calls.push({ action: "txList", command: [], options }),
+    txPrune: async (options) => void calls.push({ action: "txPrune", command: [], options }),
     txShow: async (id, options) => void calls.push({ action: "txShow", command: [id], options }),
     txDiff: async (id, options) => void calls.push({ action: "txDiff", command: [id], options }),
     txCommit: async (id, options) =>

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 
-import { endReason, truncations } from "../../lib/cli/reason.js";
+import { endReason, sizesOf, truncations } from "../../lib/cli/reason.js";
 import type { Outcome } from "../../types/public.js";
 import { kDefaultCliOptions } from "../support/cli-options.js";
 import { result } from "../support/fake-addon.js";
@@ -76,10 +76,12 @@ describe("a signal", () => {
 describe("truncations", () => {
   it("has a line for each stream that lost something", () => {
     const cut = { truncatedStdout: true, stdout: new Uint8Array(1024), stdoutBytes: 1024 ** 3 };
-    expect(truncations(result(cut))).toEqual([
+    expect(truncations(sizesOf(result(cut)))).toEqual([
       { message: "stdout truncated: 1 KiB of 1 GiB kept (--max-output)" },
     ]);
-    expect(truncations(result({ ...cut, truncatedStderr: true, stderrBytes: 1 }))).toHaveLength(2);
-    expect(truncations(result())).toEqual([]);
+    const both = { ...cut, truncatedStderr: true, stderrBytes: 1 };
+    expect(truncations(sizesOf(result(both)))).toHaveLength(2);
+    expect(truncations(sizesOf(result()))).toEqual([]);
+    expect(truncations({ stdout: { kept: 2, written: 2 }, stderr: null })).toEqual([]);
   });
 });

@@ -6,6 +6,5 @@ export const kDefaultCliOptions: CliOptions = {
   defaultRoBinds: true,
   envPolicy: "scrub",
   timeout: 60_000,
-  maxOutput: 1024 ** 2,
   stdin: true,
 };

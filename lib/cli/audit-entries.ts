@@ -73,7 +73,8 @@ function endText({ kind, event }: AuditEntry): string {
 const kNarrowest = 60;
 const kWidest = 160;
 const kOfOthers = [8, 22, 13, 13] as const; // number, time, kind, end
-const kLines = 5; // columns have six edges
+const kLines = 5; // four columns have five edges
+const kKindsFrom = 75;
 
 const isBad = (entry: AuditEntry) =>
   (entry.kind === "run" && (entry.event.outcome !== "exited" || entry.event.exitCode !== 0)) ||
@@ -99,10 +100,12 @@ export function showText(
   const colors = pc.createColors(useColors);
   const width = Math.min(Math.max(columns, kNarrowest), kWidest);
   const [number, at, kind, end] = kOfOthers;
-  const what = width - number - at - kind - end - kLines - 1;
+  const isWide = width >= kKindsFrom; // a narrow table has no kinds
+  const what = width - number - at - (isWide ? kind + 1 : 0) - end - kLines;
+  const withKind = <Cell>(cells: readonly Cell[]) => cells.filter((_, at) => isWide || at !== 2);
   const table = new Table({
-    head: ["No.", "Time", "Kind", "What", "End"].map((text) => colors.bold(text)),
-    colWidths: [number, at, kind, Math.max(what, 12), end],
+    head: withKind(["No.", "Time", "Kind", "What", "End"].map((text) => colors.bold(text))),
+    colWidths: withKind([number, at, kind, Math.max(what, 12), end]),
     style: { head: [], border: [] },
     chars: { mid: "", "left-mid": "", "mid-mid": "", "right-mid": "" }, // no separators between rows
   });
@@ -110,7 +113,7 @@ export function showText(
     const reported = cut(visibleLine(entryText(entry)), Math.max(what, 12) - 2);
     const ended = cut(visibleLine(endText(entry)), end - 2);
     const paint = isBad(entry) ? colors.red : (text: string) => text;
-    table.push([String(entry.seq), time(entry.at), entry.kind, reported, paint(ended)]);
+    table.push(withKind([String(entry.seq), time(entry.at), entry.kind, reported, paint(ended)]));
   }
   const before = omitted > 0 ? `${omitted} earlier ones are not shown: see --limit\n` : "";
   return `${before}${table.toString()}\n`;

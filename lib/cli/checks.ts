@@ -13,12 +13,15 @@ import { CliError, printError } from "./terminal.js";
 /** Exit code if no sandbox is available. */
 const kCannot = 125;
 
+const kMissing = "it does not exist";
+
 function whyNoDirectory(path: string): string | undefined {
   try {
     return statSync(path).isDirectory() ? undefined : "it is a file";
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    return code === "ENOENT" ? "it does not exist" : String(code);
+    if (code === "ENOTDIR") return "a part of the path is a file";
+    return code === "ENOENT" ? kMissing : String(code);
   }
 }
 
@@ -36,7 +39,7 @@ export function checkWorkspace({ workspace, workspaceIsRoot }: CliOptions): stri
   const path = resolve(workspace);
   const why = whyNoDirectory(path);
   if (why !== undefined) {
-    const fix = "create it, or name another directory";
+    const fix = why === kMissing ? "create it, or name another directory" : "name a directory";
     throw new CliError(`--workspace ${path} is no directory: ${why}`, kCannot, fix);
   }
   if (isRoot(path) && workspaceIsRoot !== true) {
@@ -52,7 +55,8 @@ export function checkWorkspace({ workspace, workspaceIsRoot }: CliOptions): stri
 function expectThere(option: string, paths: readonly string[]): void {
   const missing = paths.find((path) => !existsSync(resolve(path)));
   if (missing === undefined) return;
-  const fix = "leave it out, or create it";
+  const why = whyNoDirectory(resolve(missing));
+  const fix = why === kMissing ? "leave it out, or create it" : `leave it out: ${why}`;
   throw new CliError(`${option} names "${missing}", which this host lacks`, kCannot, fix);
 }
 

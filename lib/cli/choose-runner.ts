@@ -41,6 +41,8 @@ export type Besides = InTransaction &
   Pick<NetworkByDomain, "onRequest"> & {
     /** Records its runs. Default: none. */
     auditLog?: AuditLog | undefined;
+    /** Where nobody chose a network, deny it by name, so that each refused request is an event. */
+    tellsDenials?: boolean;
   };
 
 /** Adds `onRequest` to rules by domain; a mode leaves no requests undecided. */
@@ -57,6 +59,25 @@ function withAsker(policy: Policy, onRequest: NetworkByDomain["onRequest"]): Pol
       bubblewrap: { ...bubblewrap, network: asking(bubblewrap.network) },
     },
   };
+}
+
+/** True if neither the command line, nor a variable, nor a file says anything of the network. */
+function leavesNetwork(options: CliOptions, { config }: Policy, host: Variables): boolean {
+  const { network, allowHost, allowPreset, config: file } = options;
+  const said = [network, allowHost, allowPreset, file];
+  const { bubblewrap, network: effective } = config;
+  return (
+    said.every((each) => each === undefined) &&
+    effective === "deny" &&
+    !Object.keys(host).some((name) => /^OPENAGENTIC_.*NETWORK$/.test(name)) &&
+    bubblewrap.network === undefined &&
+    bubblewrap.isolation === "strict"
+  );
+}
+
+/** Denies the network by rules that allow nothing. */
+function withDenialsTold(policy: Policy): Policy {
+  return { ...policy, config: { ...policy.config, network: { allow: [] } } };
 }
 
 /** Tests a runtime that was selected; the default is not tested, which would cost two runs. */
@@ -81,12 +102,15 @@ async function runtimeFor(
 export async function chooseRunner(
   options: CliOptions,
   host: Variables = process.env,
-  { onRequest, transaction, auditLog }: Besides = {},
+  { onRequest, transaction, auditLog, tellsDenials = false }: Besides = {},
 ): Promise<ChosenRunner> {
   const said = await readPolicy(options, host);
   // A limit that the operator set by a variable is absolute: no request goes beyond it.
   const isBound = (host.OPENAGENTIC_SANDBOX_ALLOW_HOSTS ?? "") !== "";
-  const policy = onRequest === undefined || isBound ? said : withAsker(said, onRequest);
+  const asking = onRequest === undefined || isBound ? said : withAsker(said, onRequest);
+  const isTold =
+    tellsDenials && asking.chosenBy === undefined && leavesNetwork(options, said, host);
+  const policy = isTold ? withDenialsTold(asking) : asking;
   for (const warning of policy.warnings) printError(`warning: ${warning}`);
   const runtime = await runtimeFor(policy, auditLog);
   const { layers } = policy.chosenBy === undefined ? { layers: [] } : await runtime.isAvailable();

@@ -24,7 +24,7 @@ export async function doctor(options: DoctorOptions): Promise<void> {
   const report = await examine(packageVersion(), await readPolicy(options, process.env));
   const text = options.json
     ? JSON.stringify(report, null, 2)
-    : doctorText(report, wantsColors(process.stdout));
+    : doctorText(report, wantsColors(process.stdout), process.stdout.columns);
   process.stdout.write(`${text}\n`);
   process.exitCode ??= doctorExitCode(report);
 }
@@ -33,7 +33,17 @@ export async function doctor(options: DoctorOptions): Promise<void> {
 
 type Colors = ReturnType<typeof pc.createColors>;
 
-const kWidths = [12, 15, 11, 62];
+const kWidths = [12, 15, 11] as const;
+const kWidest = 105;
+const kNarrowest = 60;
+const kEdges = 5;
+
+/** Returns the widths of the columns of a table that fits. */
+function widthsFor(columns: number): number[] {
+  const width = Math.min(Math.max(columns, kNarrowest), kWidest);
+  const rest = kWidths.reduce((left, each) => left - each, width - kEdges);
+  return [...kWidths, rest];
+}
 
 function stateText(runtime: DoctorRuntime, colors: Colors): string {
   const paint: Record<RuntimeState, (text: string) => string> = {
@@ -136,11 +146,11 @@ function conclusion(report: DoctorReport): string {
 }
 
 /** Returns the report as lines of text, optionally with colors. */
-export function doctorText(report: DoctorReport, useColors: boolean): string {
+export function doctorText(report: DoctorReport, useColors: boolean, columns = 105): string {
   const colors = pc.createColors(useColors);
   const table = new Table({
     head: ["Runtime", "State", "Empty run", "Layers in force, or why not"],
-    colWidths: kWidths,
+    colWidths: widthsFor(columns),
     wordWrap: true,
     style: { head: [], border: [] },
   });

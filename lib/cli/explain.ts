@@ -67,7 +67,7 @@ function environmentWords(policy: EnvironmentPolicy): string {
 function limitWords(options: CliOptions): string {
   const limits = [
     `time ${formatDuration(options.timeout)}`,
-    `output ${formatSize(options.maxOutput)} per stream`,
+    options.maxOutput === undefined ? "" : `output ${formatSize(options.maxOutput)} per stream`,
     options.memory === undefined ? "" : `memory ${formatSize(options.memory)}`,
     options.cpu === undefined ? "" : `CPU time ${Math.ceil(options.cpu / 1000)}s per process`,
     options.maxProcesses === undefined ? "" : `${options.maxProcesses} processes`,
@@ -167,16 +167,24 @@ export function accessOf(
   }
 }
 
-const kColumns = 100;
+const kMostColumns = 100;
+const kLeastColumns = 60;
 
-/** Returns rows of "title  text", with texts aligned and wrapped at word ends to 100 columns. */
-function table(rows: readonly (readonly [title: string, text: string])[]): string {
+/** Columns of a table: those of a terminal, within bounds. */
+const columnsOf = ({ columns = kMostColumns }: { columns?: number }) =>
+  Math.min(Math.max(columns, kLeastColumns), kMostColumns);
+
+/** Returns rows of "title  text", with texts aligned and wrapped at word ends. */
+function table(
+  rows: readonly (readonly [title: string, text: string])[],
+  width = columnsOf(process.stdout),
+): string {
   const indent = Math.max(...rows.map(([title]) => title.length)) + 2;
   const lines: string[] = [];
   for (const [title, text] of rows) {
     let line = title.padEnd(indent - 1);
     for (const word of text.split(" ")) {
-      if (line.length + word.length + 1 > kColumns && line.length > indent) {
+      if (line.length + word.length + 1 > width && line.length > indent) {
         lines.push(line);
         line = " ".repeat(indent - 1);
       }

@@ -18,8 +18,8 @@ import { createProgram } from "./program.js";
 import { inCliWords } from "./reason.js";
 import { run } from "./run.js";
 import { runSkill } from "./skill.js";
-import { CliError, printError } from "./terminal.js";
-import { txCommit, txDiff, txDiscard, txList, txShow, txUndo } from "./transactions/tx.js";
+import { CliError, printError, watchOutput } from "./terminal.js";
+import { txCommit, txDiff, txDiscard, txList, txPrune, txShow, txUndo } from "./transactions/tx.js";
 import { why } from "./why.js";
 
 /** Codes of the TypeErrors and RangeErrors that the library throws for wrong values. */
@@ -52,8 +52,23 @@ function report(error: unknown): number {
   return 70; // EX_SOFTWARE, sysexits(3)
 }
 
+/** True if the words before the sandboxed command ask for JSON; those of a misused command were not parsed. */
+function asksForJson(words: readonly string[]): boolean {
+  const end = words.indexOf("--");
+  return (end < 0 ? words : words.slice(0, end)).includes("--json");
+}
+
+/** Returns what `--json` prints where there is no result: the message, its fix and the exit code. */
+function errorJson(error: unknown, exitCode: number): string {
+  const { message, code } = error as NodeJS.ErrnoException;
+  const { fix } = error as { fix?: string };
+  const text = inCliWords(message ?? String(error)).replace(/^error: /, "");
+  const said = { message: text, ...(code && { code }), ...(fix && { fix: inCliWords(fix) }) };
+  return JSON.stringify({ exitCode, error: said }, null, 2);
+}
+
 const audit = { auditVerify, auditHead, auditShow, auditExport };
-const tx = { txList, txShow, txDiff, txCommit, txUndo, txDiscard };
+const tx = { txList, txPrune, txShow, txDiff, txCommit, txUndo, txDiscard };
 const program = createProgram(packageVersion(), {
   run,
   explain,
@@ -70,8 +85,16 @@ const program = createProgram(packageVersion(), {
   ...tx,
   ...audit,
 });
+watchOutput(); // also for --help | head
+let isJson = asksForJson(process.argv.slice(2));
+program.hook("preAction", (_, action) => {
+  isJson = action.opts().json === true;
+});
 try {
   await program.parseAsync();
 } catch (error) {
   process.exitCode = report(error);
+  if (isJson && process.exitCode !== 0) {
+    process.stdout.write(`${errorJson(error, process.exitCode)}\n`);
+  }
 }

@@ -74,7 +74,7 @@ async function serve(serving: Serving, options: McpOptions, ended: Promise<void>
  * kept, and reported on standard error; one without changes is discarded.
  */
 export async function mcp(options: McpOptions): Promise<void> {
-  if (options.maxOutput > kLargestOutput) {
+  if (options.maxOutput !== undefined && options.maxOutput > kLargestOutput) {
     throw new CliError("with mcp, --max-output is at most 16M", 2);
   }
   const ended = new Promise<void>((resolve) => {

@@ -11,6 +11,7 @@ import type {
   NativeExecInput,
   NativeLimits,
   NativeMount,
+  NativeSpawnLimits,
   NetworkMode,
   NetworkPreset,
 } from "../../types/public.js";
@@ -44,8 +45,8 @@ export type CliOptions = AuditOption & {
   config?: string;
   /** Milliseconds. */
   timeout: number;
-  /** Bytes. */
-  maxOutput: number;
+  /** Bytes of each output; undefined: all that `run` passes through, 1 MiB of what is kept. */
+  maxOutput?: number;
   memory?: number;
   /** Milliseconds of CPU time. */
   cpu?: number;
@@ -54,6 +55,10 @@ export type CliOptions = AuditOption & {
   maxFile?: number;
   /** False with --no-stdin. */
   stdin: boolean;
+  /** Pass a terminal's input too. */
+  interactive?: boolean;
+  /** Give the command a terminal of its own. */
+  tty?: boolean;
   /** Keep the changes of the command in a transaction until they are settled. */
   transaction?: boolean;
   /** With a transaction: commit it if the command exits with 0. */
@@ -67,7 +72,7 @@ export type CliOptions = AuditOption & {
   json?: boolean;
 };
 
-type OfRunAlone = "stdin" | "json" | "transaction" | "commit" | "discard";
+type OfRunAlone = "stdin" | "interactive" | "tty" | "json" | "transaction" | "commit" | "discard";
 
 /** Options as commander passes them. */
 export type McpOptions = Omit<CliOptions, OfRunAlone> & {
@@ -81,12 +86,18 @@ export type McpOptions = Omit<CliOptions, OfRunAlone> & {
 /** Value of `--resume` for the workspace's last transaction. */
 export const kLatest = "latest";
 
-/** Returns the limits of a run. */
+/** Bytes of each output that are kept by default. */
+export const kDefaultMaxOutput = 1024 ** 2;
+
+/** Returns the limits of a run whose output is kept. */
 export function limits(options: CliOptions): NativeLimits {
+  const { maxOutput = kDefaultMaxOutput } = options;
+  return { ...spawnLimits(options), maxStdoutBytes: maxOutput, maxStderrBytes: maxOutput };
+}
+
+function spawnLimits(options: CliOptions): NativeSpawnLimits {
   return {
     timeoutMs: options.timeout,
-    maxStdoutBytes: options.maxOutput,
-    maxStderrBytes: options.maxOutput,
     memoryBytes: options.memory,
     cpuSeconds: options.cpu === undefined ? undefined : Math.ceil(options.cpu / 1000),
     maxProcesses: options.maxProcesses,
@@ -97,11 +108,16 @@ export function limits(options: CliOptions): NativeLimits {
 
 /** Returns the input for `exec` and `explain`. */
 export function execInput(command: readonly string[], options: CliOptions): NativeExecInput {
+  return { ...spawnInput(command, options), limits: limits(options) };
+}
+
+/** Returns the input for `spawn`. */
+export function spawnInput(command: readonly string[], options: CliOptions) {
   return {
     argv: [...command],
     cwd: options.cwd,
     env: Object.fromEntries(options.env ?? []),
-    limits: limits(options),
+    limits: spawnLimits(options),
   };
 }
 

@@ -6,11 +6,13 @@ import { kPresetNames } from "../network.js";
 import { kRuntimeTypes } from "../runtime/runtime.js";
 import { formatSize } from "../text.js";
 import { type AuditActions, addAuditCommand } from "./audit.js";
+import { addCompletionCommand } from "./completion.js";
 import type { DoctorOptions } from "./doctor.js";
 import { flagOf, kReplacing } from "./flags.js";
 import { addLearnCommand, type LearnOptions } from "./learn/learn.js";
 import {
   type CliOptions,
+  kDefaultMaxOutput,
   kLatest,
   type McpOptions,
   withAllowProtected,
@@ -44,6 +46,25 @@ import {
   type WorkerCliOptions,
 } from "./worker/commands.js";
 
+/** What follows the options in the program's help. */
+export const kNotes = `
+Sizes are binary (1K = 1024); a duration without a unit is in seconds.
+
+Exit codes of run: the command's own; 2 misuse; 124 timed out; 125 the sandbox can't be made;
+126 can't be executed; 127 not found; 128+n ended by signal n; 130 interrupted. With --commit also
+121 the changes are in conflict with the host's; 122 they are protected; then they are kept.
+Exit codes of doctor: 0 a sandbox works here; 1 none does, or not the one named; 2 misuse.
+
+Examples:
+  $ native-runner run -- bash -c 'make test'
+  $ native-runner run -w ./project --timeout 5m --memory 2G --json -- npm test
+  $ native-runner run --runtime auto -- npm test
+  $ native-runner run --allow-preset npm -- npm ci
+  $ native-runner run --transaction -- npm install
+  $ native-runner why -- make install
+  $ native-runner learn --into policy.json -- make install
+  $ native-runner explain --network allow -- curl https://example.org`;
+
 /** The implementations of the commands. */
 export type Actions = TxActions &
   AuditActions & {
@@ -71,7 +92,7 @@ const kOfTransactions = [
 
 function checkTogether(command: Command): void {
   const { json, maxOutput, ...rest } = command.opts<CliOptions>();
-  if (json && maxOutput > kMaxJsonOutput) {
+  if (json && maxOutput !== undefined && maxOutput > kMaxJsonOutput) {
     command.error(`error: with --json, --max-output is at most ${formatSize(kMaxJsonOutput)}`);
   }
   const byDomain = rest.allowHost ?? rest.allowPreset;
@@ -91,12 +112,12 @@ function checkTransaction(command: Command): void {
 }
 
 /** Returns the parser's message in the common format. */
-function misuse(text: string, command: string): string {
+function misuse(text: string, command?: string): string {
   const message = text
     .replace(/^error: /, "")
     .trimEnd()
     .replaceAll("\n", " ");
-  return `native-runner: ${message}\nfix: see \`native-runner ${command} --help\`\n`;
+  return `native-runner: ${message}\nfix: see \`native-runner${command === undefined ? "" : ` ${command}`} --help\`\n`;
 }
 
 function runtimeOption(description: string): Option {
@@ -114,9 +135,30 @@ function withTransactionOptions(command: Command): Command {
   return withStateDirectory(withAllowProtected(command)).hook("preAction", checkTransaction);
 }
 
+/** A terminal's input has no deadline of its own: a shell ends when the person ends it. */
+function checkTerminal(command: Command): void {
+  const { tty, interactive, stdin, json } = command.opts<CliOptions>();
+  const [first = ""] = command.args;
+  if (tty && /^\d+(\.\d+)?(ms|s|m|h)?$/.test(first)) {
+    command.error(`error: -t is --tty; the deadline is --timeout ${first}`);
+  }
+  if (tty && json) command.error("error: --tty or --json, not both");
+  if (interactive && !stdin) command.error("error: --interactive or --no-stdin, not both");
+  if (tty && command.getOptionValueSource("timeout") === "default") {
+    command.setOptionValue("timeout", Number.POSITIVE_INFINITY);
+  }
+}
+
+function withTerminalOptions(command: Command): Command {
+  return command
+    .option("-i, --interactive", "pass standard input although it is a terminal")
+    .option("-t, --tty", "give the command a terminal of its own; then no --timeout by default")
+    .hook("preAction", checkTerminal);
+}
+
 /** Adds the options that `run` and `explain` share, in the order of --help. */
 function withSharedOptions(command: Command): Command {
-  return withPolicyOptions(withTransactionOptions(command));
+  return withPolicyOptions(withTerminalOptions(withTransactionOptions(command)));
 }
 
 /** Adds those of them that do not concern transactions: `why` has them too. */
@@ -124,7 +166,7 @@ function withPolicyOptions(command: Command): Command {
   return withConfinement(
     command.argument("<command...>", "the program and its arguments, best after --"),
   )
-    .option("--no-stdin", "do not pass standard input (a terminal's is never passed)")
+    .option("--no-stdin", "do not pass standard input (a terminal's is passed with -i only)")
     .option("--json", "print one JSON object instead")
     .passThroughOptions();
 }
@@ -160,14 +202,15 @@ function withConfinement(command: Command): Command {
     .option("-e, --env <name=value>", "set a variable, or pass NAME on; repeatable", variable)
     .addOption(flagOf("envPolicy").argParser(environmentPolicy).default("scrub"))
     .addOption(
-      new Option("-t, --timeout <duration>", "end the run after it: 500ms, 30s, 5m, 1h, none")
+      new Option("--timeout <duration>", "end the run after it: 500ms, 30s, 5m, 1h, none")
         .argParser(duration)
         .default(60_000, formatDuration(60_000)),
     )
     .addOption(
-      new Option("--max-output <size>", "bytes to keep of stdout and of stderr, each")
-        .argParser(size)
-        .default(1024 ** 2, formatSize(1024 ** 2)),
+      new Option(
+        "--max-output <size>",
+        `bytes to pass on or keep of stdout and of stderr, each; default: all that is passed on, ${formatSize(kDefaultMaxOutput)} of what is kept`,
+      ).argParser(size),
     )
     .option("--memory <size>", "most memory: 512M, 2G", size)
     .option("--cpu <duration>", "most CPU time of a process, in whole seconds", finiteDuration)
@@ -188,36 +231,21 @@ export function createProgram(version: string, actions: Actions): Command {
     .description("Run a command in a sandbox: isolated, bounded, recorded.")
     .version(version, "-V, --version")
     .usage(
-      "run|explain|why|learn|doctor|tx|review|audit|mcp|broker-config|skill [options] -- COMMAND...",
+      "run|explain|why|learn|doctor|tx|review|audit|mcp|worker|broker-config|skill|completion [options]",
     )
     .enablePositionalOptions()
     .showSuggestionAfterError()
     .exitOverride()
-    .configureOutput({ outputError: (text, write) => write(misuse(text, "run")) })
-    .addHelpText(
-      "after",
-      `
-Sizes are binary (1K = 1024); a duration without a unit is in seconds.
-
-Exit codes of run: the command's own; 2 misuse; 124 timed out; 125 the sandbox can't be made;
-126 can't be executed; 127 not found; 128+n ended by signal n; 130 interrupted. With --commit also
-121 the changes are in conflict with the host's; 122 they are protected; then they are kept.
-Exit codes of doctor: 0 a sandbox works here; 1 none does, or not the one named; 2 misuse.
-
-Examples:
-  $ native-runner run -- bash -c 'make test'
-  $ native-runner run -w ./project --timeout 5m --memory 2G --json -- npm test
-  $ native-runner run --runtime auto -- npm test
-  $ native-runner run --allow-preset npm -- npm ci
-  $ native-runner run --transaction -- npm install
-  $ native-runner why -- make install
-  $ native-runner learn --into policy.json -- make install
-  $ native-runner explain --network allow -- curl https://example.org`,
-    );
+    .configureOutput({ outputError: (text, write) => write(misuse(text)) })
+    .addHelpText("after", kNotes);
+  const say = (name: string): OutputConfiguration => ({
+    outputError: (text, write) => write(misuse(text, name)),
+  });
   withAuditOption(
     withSharedOptions(
       program
         .command("run")
+        .configureOutput(say("run"))
         .usage("[options] -- COMMAND...")
         .description("run a command and exit as it does; output streams through"),
     ),
@@ -225,6 +253,7 @@ Examples:
   withSharedOptions(
     program
       .command("explain")
+      .configureOutput(say("explain"))
       .usage("[options] -- COMMAND...")
       .description("print the command line and the policy that run would have, and do not run it"),
   ).action(actions.explain);
@@ -255,9 +284,6 @@ Examples:
     .option("--config <file>", "the runtimes' configuration, a JSON file", file)
     .option("--json", "print one JSON object instead")
     .action((options: DoctorOptions) => actions.doctor(options));
-  const say = (name: string): OutputConfiguration => ({
-    outputError: (text, write) => write(misuse(text, name)),
-  });
   addTxCommand(program, actions, say);
   addReviewCommand(program.command("review"), actions.review).configureOutput(say("review"));
   addAuditCommand(program, actions, say);
@@ -274,6 +300,9 @@ Examples:
   addSkillCommand(program, { finiteDuration, size, count }, actions.runSkill).configureOutput({
     outputError: (text, write) => write(misuse(text, "skill run")),
   });
+  addCompletionCommand(program, (script) => void process.stdout.write(script)).configureOutput(
+    say("completion"),
+  );
   return program;
 }
 

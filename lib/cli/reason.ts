@@ -2,7 +2,7 @@
 
 import type { Outcome, SandboxedExecResult } from "../../types/public.js";
 import { kRunLimitOptions } from "../denials/advice-lists.js";
-import { formatSize } from "../text.js";
+import { formatSize, shellQuote } from "../text.js";
 import type { CliOptions } from "./options.js";
 import { formatDuration } from "./values.js";
 
@@ -25,13 +25,31 @@ function signalReason(signal: string, { memory }: CliOptions): Reason | undefine
 function setupFix({ reason, fix }: Extract<Outcome, { kind: "setup-failed" }>): string {
   if (fix !== undefined) return inCliWords(fix);
   if (reason.startsWith("cannot enter ")) {
-    return "--cwd names a directory of the workspace: create it, or leave it out";
+    const isMissing = /No such file|ENOENT/.test(reason);
+    const create = isMissing ? "create it, or leave it out" : "name another, or leave it out";
+    return `--cwd names a directory of the workspace: ${create}`;
   }
   return "`native-runner doctor` tells what works here, and what would help";
 }
 
-/** Returns how the run ended, unless the command ended by itself or by its own signal. */
-export function endReason(result: SandboxedExecResult, options: CliOptions): Reason | undefined {
+/** Returns the fix for a program that was not found: one word with spaces is a shell's line. */
+function notFoundFix(command: readonly string[]): string {
+  const [program = ""] = command;
+  if (command.length === 1 && /\s/.test(program.trim())) {
+    return `a line for a shell is \`native-runner run -- bash -c ${shellQuote(program)}\``;
+  }
+  return "mount its folder with --ro-bind, or put it in the workspace";
+}
+
+/**
+ * Returns how the run ended, unless the command ended by itself or by its own signal.
+ * @param command the words of the command line.
+ */
+export function endReason(
+  result: SandboxedExecResult,
+  options: CliOptions,
+  command: readonly string[] = [],
+): Reason | undefined {
   const { outcome } = result;
   switch (outcome.kind) {
     case "exited":
@@ -51,7 +69,7 @@ export function endReason(result: SandboxedExecResult, options: CliOptions): Rea
     case "not-found":
       return {
         message: "the command was not found in the sandbox",
-        fix: "mount its folder with --ro-bind, or put it in the workspace",
+        fix: notFoundFix(command),
         said: true,
       };
     case "not-executable":
@@ -69,17 +87,24 @@ export function endReason(result: SandboxedExecResult, options: CliOptions): Rea
   }
 }
 
+/** The bytes of an output that were kept or passed on, and all that were written. */
+type Sizes = { kept: number; written: number };
+
 /** Returns one line for each truncated stream. */
-export function truncations(result: SandboxedExecResult): Reason[] {
-  const reasons: Reason[] = [];
-  const check = (name: string, truncated: boolean, kept: number, written: number) => {
-    if (!truncated) return;
-    const sizes = `${formatSize(kept)} of ${formatSize(written)} kept`;
-    reasons.push({ message: `${name} truncated: ${sizes} (--max-output)` });
+export function truncations(sizes: { stdout: Sizes; stderr: Sizes | null }): Reason[] {
+  return Object.entries(sizes).flatMap(([name, size]) => {
+    if (size === null || size.kept === size.written) return [];
+    const of = `${formatSize(size.kept)} of ${formatSize(size.written)} kept`;
+    return [{ message: `${name} truncated: ${of} (--max-output)` }];
+  });
+}
+
+/** Returns the sizes of a result. */
+export function sizesOf(result: SandboxedExecResult): Record<"stdout" | "stderr", Sizes> {
+  return {
+    stdout: { kept: result.stdout.length, written: result.stdoutBytes },
+    stderr: { kept: result.stderr.length, written: result.stderrBytes },
   };
-  check("stdout", result.truncatedStdout, result.stdout.length, result.stdoutBytes);
-  check("stderr", result.truncatedStderr, result.stderr.length, result.stderrBytes);
-  return reasons;
 }
 
 /** Translates messages of the library to terms of the command line. */
@@ -123,6 +148,7 @@ const kPhrases: readonly (readonly [RegExp, string])[] = [
   [/\bits absolute path in firejailPath\b/g, "its absolute path in the configuration"],
   [/^Expected `bwrapPath`/g, "Expected --bwrap"],
   [/^Expected `cwd`/g, "Expected --cwd"],
+  [/^Expected `directory`/g, "Expected --state-directory"],
   [/^Expected `env\.([^`]*)`/g, "Expected --env $1"],
   [/^Expected `env`/g, "Expected the name of --env"],
   [/^Expected `envPolicy(?:\[\d+\])?`/g, "Expected --env-policy"],
@@ -146,19 +172,22 @@ export function inCliWords(message: string): string {
  * can be reworded for the command line; everything else passes through immediately.
  */
 export class SetupLine {
-  readonly #write: (chunk: Uint8Array) => void;
+  readonly #write: (chunk: Uint8Array) => unknown;
   #held: Uint8Array | undefined;
 
   /** @param write writes to standard error. */
-  constructor(write: (chunk: Uint8Array) => void) {
+  constructor(write: (chunk: Uint8Array) => unknown) {
     this.#write = write;
   }
 
-  /** Adds a chunk of standard error. */
-  add(chunk: Uint8Array): void {
-    this.#flush();
-    if (Buffer.from(chunk).includes("native-runner: ")) this.#held = chunk;
-    else this.#write(chunk);
+  /** Adds a chunk of standard error. Returns false if the write has: the stream is full. */
+  add(chunk: Uint8Array): boolean {
+    const isReady = this.#flush();
+    if (!Buffer.from(chunk.buffer, chunk.byteOffset, chunk.length).includes("native-runner: ")) {
+      return this.#write(chunk) !== false && isReady;
+    }
+    this.#held = chunk;
+    return isReady;
   }
 
   /** Ends the run. @param reason why it could not be set up; undefined if it was set up. */
@@ -172,9 +201,9 @@ export class SetupLine {
     this.#flush();
   }
 
-  #flush(): void {
+  #flush(): boolean {
     const held = this.#held;
     this.#held = undefined;
-    if (held !== undefined && held.length > 0) this.#write(held);
+    return held === undefined || held.length === 0 || this.#write(held) !== false;
   }
 }

@@ -1,11 +1,22 @@
+import { subscribe, unsubscribe } from "node:diagnostics_channel";
+
+import type { ConnectionMessage } from "../../types/metrics.js";
 import type { NetworkConnection, SandboxedExecResult } from "../../types/public.js";
 import type { Transaction } from "../../types/transaction.js";
 import type { AuditLog } from "../audit-log/audit-log.js";
+import type { RuntimeRunner } from "../runtime/runtime.js";
 import { visibleLine } from "../text.js";
 import { checkCommand, checkMounts, checkWorkspace } from "./checks.js";
 import { chooseRunner } from "./choose-runner.js";
-import { type CliOptions, execInput, recorded } from "./options.js";
-import { endReason, SetupLine, truncations } from "./reason.js";
+import { type CliOptions, execInput, recorded, spawnInput } from "./options.js";
+import {
+  followJobControl,
+  followSize,
+  passInput,
+  passOutput,
+  terminalLikeOurs,
+} from "./pass-through.js";
+import { endReason, SetupLine, sizesOf, truncations } from "./reason.js";
 import { printError, readStdin, watchOutput } from "./terminal.js";
 import { settle } from "./transactions/settle.js";
 import { openFor } from "./transactions/transaction-place.js";
@@ -13,9 +24,9 @@ import { openFor } from "./transactions/transaction-place.js";
 const kSignals = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 
 /**
- * `native-runner run`: passes the output through (or prints the result as JSON), then sets the process's exit
- * code to the result's. The first SIGINT, SIGTERM or SIGHUP aborts the run, as does a closed output. With
- * --transaction, its changes are then settled.
+ * `native-runner run`: passes input and output through (or prints the result as JSON), then sets the process's
+ * exit code to the result's. The first SIGINT, SIGTERM or SIGHUP aborts the run. With --transaction, its
+ * changes are then settled.
  */
 export async function run(command: string[], options: CliOptions): Promise<void> {
   await recorded(options, (auditLog) => runRecorded(command, options, auditLog));
@@ -27,11 +38,12 @@ async function runRecorded(
   auditLog: AuditLog | undefined,
 ): Promise<void> {
   const interrupt = new AbortController();
+  const { signal } = interrupt;
   let transaction: Transaction | undefined;
   let outputLost = false;
   watchOutput(() => {
     outputLost = true;
-    interrupt.abort();
+    if (options.json) interrupt.abort();
   });
   const onSignal = () => interrupt.abort();
   for (const name of kSignals) process.once(name, onSignal);
@@ -39,34 +51,87 @@ async function runRecorded(
   try {
     checkWorkspace(options);
     checkMounts(options);
-    const chosen = await chooseRunner(options, process.env, { auditLog });
+    const tellsDenials = options.json !== true;
+    const chosen = await chooseRunner(options, process.env, { auditLog, tellsDenials });
     checkCommand(command, chosen.policy.config.security);
-    const stdin = options.stdin ? await readStdin(interrupt.signal) : undefined;
-    const stderr = new SetupLine((chunk) => process.stderr.write(chunk));
     transaction = await openFor(chosen.runner, options);
-    const result = await (transaction ?? chosen.runner).exec({
-      ...execInput(command, options),
-      stdin,
-      signal: interrupt.signal,
-      onStdout: options.json ? undefined : (chunk) => process.stdout.write(chunk),
-      onStderr: options.json ? undefined : (chunk) => stderr.add(chunk),
-    });
-    stderr.end(result.outcome.kind === "setup-failed" ? result.outcome.reason : undefined);
+    const runner = transaction ?? chosen.runner;
+    const result = options.json
+      ? await collect(runner, command, options, signal)
+      : await passThrough(runner, command, options, signal);
     process.exitCode ??= result.exitCode;
     if (!outputLost) {
-      for (const reason of truncations(result)) printError(reason.message);
-      const reason = endReason(result, options);
-      const denied = process.stderr.isTTY && !options.json ? deniedConnections(result) : [];
-      if (denied.length > 0) printError(["the network refused:", ...denied].join("\n  "));
+      const reason = endReason(result, options, command);
       if (reason) printError(reason.said && !options.json ? undefined : reason.message, reason.fix);
     }
     const opened = transaction;
     transaction = undefined; // now settled, so the changes can't be lost
-    const settled = opened && (await settle(opened, result, options, interrupt.signal));
+    const settled = opened && (await settle(opened, result, options, signal));
     if (options.json) process.stdout.write(`${resultJson(result, settled)}\n`);
   } finally {
     await transaction?.discard(); // the run could not start
     for (const name of kSignals) process.removeListener(name, onSignal);
+  }
+}
+
+type Starts = Pick<RuntimeRunner, "exec" | "spawn">;
+
+/** Runs the command with its output kept, for --json. */
+async function collect(
+  runner: Starts,
+  command: string[],
+  options: CliOptions,
+  signal: AbortSignal,
+): Promise<SandboxedExecResult> {
+  const stdin = options.stdin ? await readStdin(signal) : undefined;
+  const result = await runner.exec({ ...execInput(command, options), stdin, signal });
+  for (const { message } of truncations(sizesOf(result))) printError(message);
+  return result;
+}
+
+/** True if input is passed on. Says so if that of a terminal is not. */
+function passesInput({ stdin, interactive }: CliOptions): boolean {
+  if (!stdin || interactive) return stdin;
+  if (!process.stdin.isTTY) return true;
+  if (process.stderr.isTTY) {
+    const fix = "-i passes it on, -it gives the command a terminal, --no-stdin says nothing";
+    printError("the command gets no input, since that is a terminal", fix);
+  }
+  return false;
+}
+
+/** Runs the command with its streams passed through: as they come, without a limit, and no faster than read. */
+async function passThrough(
+  runner: Starts,
+  command: string[],
+  options: CliOptions,
+  signal: AbortSignal,
+): Promise<SandboxedExecResult> {
+  const hasTerminal = options.tty === true;
+  const takesInput = passesInput(options);
+  const stopTelling = tellDenials();
+  const stops = [stopTelling];
+  try {
+    const pty = hasTerminal ? terminalLikeOurs() : undefined;
+    const live = await runner.spawn({ ...spawnInput(command, options), signal, pty });
+    if (hasTerminal) stops.push(followSize(live));
+    else stops.push(followJobControl(live));
+    if (takesInput) stops.push(passInput(live, hasTerminal));
+    else if (!hasTerminal) live.stdin.end();
+    const { stdout, stderr } = process;
+    const setup = new SetupLine((chunk) => stderr.write(chunk));
+    const most = options.maxOutput;
+    const [result, out, err] = await Promise.all([
+      live.result,
+      passOutput(live.stdout, stdout, (chunk) => stdout.write(chunk), most),
+      live.stderr && passOutput(live.stderr, stderr, (chunk) => setup.add(chunk), most),
+    ]);
+    setup.end(result.outcome.kind === "setup-failed" ? result.outcome.reason : undefined);
+    for (const stop of stops.splice(1)) stop();
+    for (const { message } of truncations({ stdout: out, stderr: err })) printError(message);
+    return result;
+  } finally {
+    for (const stop of stops) stop();
   }
 }
 
@@ -98,9 +163,10 @@ export function resultJson(result: SandboxedExecResult, transaction?: object): s
   return JSON.stringify({ exitCode, outcome, ...streams, ...rest, transaction }, null, 2);
 }
 
-/** Formats the denied network connections of a run for a terminal. Pure. */
+/** Tells of network requests that are refused, while the command runs. */
 
-const kMostShown = 20;
+const kConnections = "@openagentic/native-runner:connection";
+const kMostTold = 20;
 
 /** Returns "a.test:443"; a name that was not resolved has no port. */
 function placeOf({ host, port }: NetworkConnection): string {
@@ -115,31 +181,26 @@ function optionFor({ host, port, rule, address }: NetworkConnection): string {
   return `--allow-host ${isDefault ? host : `${host}:${port}`}`;
 }
 
-function inColumns(rows: readonly (readonly string[])[]): string[] {
-  const widths = [0, 1].map((column) =>
-    Math.max(0, ...rows.map((row) => row[column]?.length ?? 0)),
-  );
-  return rows.map((row) =>
-    row
-      .map((text, column) => text.padEnd(widths[column] ?? 0))
-      .join("  ")
-      .trimEnd(),
-  );
+/** Returns the line for a denied request: what was refused, why, and the option that grants it. Pure. */
+export function denialLine(connection: NetworkConnection): string {
+  const option = optionFor(connection);
+  const place = visibleLine(placeOf(connection));
+  const why = connection.reason === undefined ? "" : ` (${visibleLine(connection.reason)})`;
+  return `the network refused ${place}${why}${option && `; ${visibleLine(option)} grants it`}`;
 }
 
-/** Returns a row for each denied host and port, in order of their first denial; empty if none were denied. */
-export function deniedConnections(result: SandboxedExecResult): string[] {
-  const rows = new Map<string, string[]>();
-  for (const connection of result.audits.flatMap(({ connections = [] }) => connections)) {
-    if (connection.verdict !== "denied") continue;
-    const place = placeOf(connection);
-    if (rows.has(place)) continue;
-    rows.set(place, [visibleLine(place), connection.reason ?? "", optionFor(connection)]);
-  }
-  const shown = [...rows.values()].slice(0, kMostShown);
-  const left = rows.size - shown.length;
-  return [
-    ...inColumns(shown),
-    ...(left === 0 ? [] : [`and ${left} more: see \`connections\` of --json`]),
-  ];
+/** Prints a line on standard error for each place that is refused, once. Returns a function that stops it. */
+function tellDenials(): () => void {
+  const told = new Set<string>();
+  const onMessage = (message: unknown) => {
+    const { event, connection } = message as ConnectionMessage;
+    if (event !== "refused" || connection.verdict !== "denied") return;
+    const place = optionFor(connection) || placeOf(connection);
+    if (told.has(place) || told.size > kMostTold) return;
+    told.add(place);
+    if (told.size <= kMostTold) printError(denialLine(connection));
+    else printError("the network refused more: see `connections` of --json");
+  };
+  subscribe(kConnections, onMessage);
+  return () => void unsubscribe(kConnections, onMessage);
 }

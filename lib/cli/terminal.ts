@@ -2,6 +2,8 @@
 
 import { fstatSync } from "node:fs";
 
+import { visibleText } from "../text.js";
+
 /** Maximum number of bytes read from standard input. */
 export const kMaxStdinBytes = 64 * 1024 * 1024;
 
@@ -17,20 +19,25 @@ export class CliError extends Error {
   }
 }
 
+let outputIsWatched = false;
+
 /**
  * Calls `lost` when standard output can no longer be written. A reader that exits (`| head`) is not an error
  * and is not reported; a full disk is both. Errors of standard error are ignored.
  */
-export function watchOutput(lost: () => void): void {
+export function watchOutput(lost: () => void = () => {}): void {
+  process.stdout.on("error", lost);
+  if (outputIsWatched) return;
+  outputIsWatched = true;
   process.stderr.on("error", () => {});
   process.stdout.on("error", (error: NodeJS.ErrnoException) => {
-    if (error.code !== "EPIPE") {
-      printError(`can't write standard output: ${error.message}`);
-      process.exitCode = 74; // EX_IOERR, sysexits(3)
-    }
-    lost();
+    if (error.code === "EPIPE" || process.exitCode === kCannotWrite) return;
+    process.exitCode = kCannotWrite;
+    printError(`can't write standard output: ${error.message}`);
   });
 }
+
+const kCannotWrite = 74; // EX_IOERR, sysexits(3)
 
 /** True if text for a stream should have colors; NO_COLOR as defined by no-color.org. */
 export function wantsColors(stream: { isTTY?: boolean }): boolean {
@@ -41,6 +48,20 @@ export function wantsColors(stream: { isTTY?: boolean }): boolean {
 export function printError(message: string | undefined, fix?: string | undefined): void {
   if (message) process.stderr.write(`native-runner: ${message}\n`);
   if (fix) process.stderr.write(`fix: ${fix}\n`);
+}
+
+/**
+ * Writes a command's output to standard error. At a terminal, what a terminal would act on is made visible:
+ * where the output is beside the point, it may not change what the person sees.
+ */
+export function commandOutput(): (chunk: Uint8Array) => void {
+  if (!process.stderr.isTTY) return (chunk) => void process.stderr.write(chunk);
+  const decoder = new TextDecoder();
+  return (chunk) => {
+    process.stderr.write(
+      visibleText(decoder.decode(chunk, { stream: true }).replaceAll("\r\n", "\n")),
+    );
+  };
 }
 
 function hasInput(): boolean {

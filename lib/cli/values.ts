@@ -98,15 +98,16 @@ const kMilliseconds: Readonly<Record<string, number>> = {
   s: 1000,
   m: 60_000,
   h: 3_600_000,
+  d: 86_400_000,
 };
 
 /**
- * Parses "500ms", "30s", "1.5m", "1h" to milliseconds; a plain number is seconds, as in timeout(1); "none" is
+ * Parses "500ms", "30s", "1.5m", "1h", "7d" to milliseconds; a plain number is seconds, as in timeout(1); "none" is
  * Infinity. Returns undefined if the text is none of these or not above 0.
  */
 export function parseDuration(text: string): number | undefined {
   if (text === "none") return Number.POSITIVE_INFINITY;
-  const [, number, unit = "s"] = /^(\d+(?:\.\d+)?)(ms|s|m|h)?$/.exec(text) ?? [];
+  const [, number, unit = "s"] = /^(\d+(?:\.\d+)?)(ms|s|m|h|d)?$/.exec(text) ?? [];
   const factor = kMilliseconds[unit];
   if (number === undefined || factor === undefined) return undefined;
   const milliseconds = Math.ceil(Number(number) * factor);

@@ -10,7 +10,14 @@ import { checkCommand, checkMounts, checkWorkspace } from "./checks.js";
 import { chooseRunner } from "./choose-runner.js";
 import { type CliOptions, execInput, recorded, recordGrants, withGrants } from "./options.js";
 import { endReason, SetupLine } from "./reason.js";
-import { CliError, printError, readStdin, wantsColors, watchOutput } from "./terminal.js";
+import {
+  CliError,
+  commandOutput,
+  printError,
+  readStdin,
+  wantsColors,
+  watchOutput,
+} from "./terminal.js";
 
 /** Options as commander passes them. */
 export type WhyOptions = CliOptions & {
@@ -33,13 +40,13 @@ async function tryOut(
   checkMounts(options);
   const chosen = await chooseRunner(options, process.env, { auditLog });
   checkCommand(command, chosen.policy.config.security);
-  const stderr = new SetupLine((chunk) => process.stderr.write(chunk));
+  const stderr = new SetupLine(commandOutput());
   const result = await chosen.runner.exec({
     ...execInput(command, options),
     stdin,
     signal,
     explain: "lookups",
-    onStdout: options.json ? undefined : (chunk) => process.stderr.write(chunk),
+    onStdout: options.json ? undefined : commandOutput(),
     onStderr: options.json ? undefined : (chunk) => stderr.add(chunk),
   });
   stderr.end(result.outcome.kind === "setup-failed" ? result.outcome.reason : undefined);

@@ -6,10 +6,12 @@ import type {
   BubblewrapExplanation,
   InTransaction,
   NativeExecInput,
+  NativeSpawnInput,
   Outcome,
   RunnerOptions,
   SandboxedAuditRecord,
   SandboxedExecResult,
+  SandboxProcess,
 } from "../../types/public.js";
 import { SandboxError } from "../errors.js";
 import type { ShellFinding } from "../shell-policy/policy.js";
@@ -52,6 +54,8 @@ export type RuntimeRunner = {
   readonly files: WorkspaceFiles;
   /** Like a runner's `exec`: resolves with the outcome, rejects on misuse. */
   exec(input: NativeExecInput): Promise<SandboxedExecResult>;
+  /** Like a runner's `spawn`: starts a command whose input and output are streams. */
+  spawn(input: NativeSpawnInput): Promise<SandboxProcess>;
   /** Returns what `exec` would do with the same input, without starting anything. */
   explain(input: NativeExecInput): Promise<BubblewrapExplanation>;
   /** Returns the metrics of its runs since its creation. */

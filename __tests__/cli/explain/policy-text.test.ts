@@ -42,7 +42,7 @@ describe("policyText", () => {
         "  passed        HOME PATH",
         "  held back     API_KEY",
         "  set by --env  MODE",
-        "Limits          time 1m, output 1 MiB per stream",
+        "Limits          time 1m",
         "Layers          mount-namespace seccomp",
         "Policy hash     abc",
       ].join("\n"),
@@ -65,7 +65,7 @@ describe("policyText", () => {
     expect(text).toMatch(/^Runtime {9}landlock \(OPENAGENTIC_RUNTIME_TYPE\)\n/);
     expect(text).toContain("the host's\n");
     expect(text).toContain("only PATH of the host's");
-    expect(text).toContain("time none, output 1 MiB per stream, memory 1 GiB, 9 processes");
+    expect(text).toContain("time none, memory 1 GiB, 9 processes");
   });
 
   it("wraps long rows to 100 columns under their text", () => {

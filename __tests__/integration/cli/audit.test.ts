@@ -23,7 +23,7 @@ describeUnless(whyNoBubblewrap ?? whyNoCli, "audit logs of the command line", ()
     writeFileSync(join(outside, "file"), "x");
     const run = (...words: string[]) => command([...kCli, "run", "--audit-log", path, ...words]);
     expect(run("--", "sh", "-c", "exit 3").status).toBe(3);
-    expect(run("-t", "200ms", "--", "sleep", "60").status).toBe(124);
+    expect(run("--timeout", "200ms", "--", "sleep", "60").status).toBe(124);
     expect(run("--", "echo", kHostile).status).toBe(0);
     const file = join(outside, "file");
     const why = ["why", "--audit-log", path, "--apply", "--yes", "--", "cat", file];

@@ -10,7 +10,7 @@ import type { RuntimeConfig } from "../../runtime/config.js";
 import { ConfiguredRuntime } from "../../runtime/configured-runtime.js";
 import { kKinds } from "../../runtime/kinds.js";
 import { type CliOptions, execInput, withMounts } from "../options.js";
-import { CliError } from "../terminal.js";
+import { CliError, commandOutput } from "../terminal.js";
 import { openFor } from "../transactions/transaction-place.js";
 import type { Learned } from "./rounds.js";
 
@@ -47,8 +47,8 @@ export async function tryOut(
         stdin,
         signal,
         explain: "lookups",
-        onStdout: options.json ? undefined : (chunk) => process.stderr.write(chunk),
-        onStderr: options.json ? undefined : (chunk) => process.stderr.write(chunk),
+        onStdout: options.json ? undefined : commandOutput(),
+        onStderr: options.json ? undefined : commandOutput(),
       });
     } finally {
       await transaction?.discard();

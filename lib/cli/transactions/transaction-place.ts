@@ -1,5 +1,6 @@
 /** Locates the transactions of a command line, and the one that it names. */
 
+import { statSync } from "node:fs";
 import { resolve } from "node:path";
 import type { Transaction } from "../../../types/transaction.js";
 import type { ListedTransaction } from "../../../types/transaction-options.js";
@@ -7,7 +8,7 @@ import type { TransactionError } from "../../errors.js";
 import { BubblewrapNativeRunner } from "../../runners/bubblewrap.js";
 import { listTransactions } from "../../runners/transactions/transactions.js";
 import type { RuntimeRunner } from "../../runtime/runtime.js";
-import { visibleLine } from "../../text.js";
+import { shellQuote, visibleLine } from "../../text.js";
 import { type AuditOption, recorded } from "../options.js";
 import { CliError, printError } from "../terminal.js";
 
@@ -30,7 +31,8 @@ export function directoryOption({ stateDirectory }: PlaceOptions): { directory?:
 
 /** Returns the words that select this directory in `native-runner tx …`. */
 export function placeWords({ stateDirectory }: PlaceOptions): string {
-  return stateDirectory === undefined ? "" : ` --state-directory ${stateDirectory}`;
+  if (stateDirectory === undefined) return "";
+  return ` --state-directory ${shellQuote(resolve(stateDirectory))}`;
 }
 
 /**
@@ -57,6 +59,15 @@ export async function findTransaction(
   throw new CliError(`${id} is the beginning of several transactions: ${ids}`, 2);
 }
 
+/** True if a workspace is no directory any more. */
+export function isGone(workspace: string): boolean {
+  try {
+    return !statSync(workspace).isDirectory();
+  } catch (error) {
+    return ["ENOENT", "ENOTDIR"].includes(String((error as NodeJS.ErrnoException).code));
+  }
+}
+
 /**
  * Opens a transaction for `use` and closes it afterwards.
  * @throws (rejects) like {@link findTransaction}; CliError if another process has it open; SandboxError if it
@@ -75,6 +86,11 @@ export async function withTransaction<Value>(
   if (listed.state === "open") {
     const fix = "close it there first, or wait for that to end";
     throw new CliError(`transaction ${listed.id} is open in another process`, kInUse, fix);
+  }
+  if (isGone(listed.workspace)) {
+    const fix = `bring it back; or \`native-runner tx prune${placeWords(options)}\` discards it`;
+    const workspace = visibleLine(listed.workspace);
+    throw new CliError(`the workspace of ${listed.id} is gone: ${workspace}`, kCannot, fix);
   }
   return recorded(options, async (auditLog) => {
     await using runner = new BubblewrapNativeRunner({
@@ -150,6 +166,8 @@ export function refusalOf(error: TransactionError, what: string, isUndo = false)
 
 /** Exit codes for actions on transactions, besides those of `run`; our own codes are below 128. */
 
+/** It can't be resumed. */
+const kCannot = 125;
 /** No transaction has this id. */
 export const kNoTransaction = 120;
 /** The host has changed the same files: nothing was committed or undone. */

@@ -1,19 +1,27 @@
 /** The grammar of `native-runner tx`. Parsing only. */
 
+import { realpathSync } from "node:fs";
+import { chmod, readdir, rm } from "node:fs/promises";
+import { join, resolve } from "node:path";
+
 import type { Command, OutputConfiguration } from "commander";
 import pc from "picocolors";
 import type { Transaction } from "../../../types/transaction.js";
 import type { ListedTransaction } from "../../../types/transaction-options.js";
 import { changeSummary, counted, diffText, notableChanges } from "../../change-text.js";
 import { TransactionError } from "../../errors.js";
-import { listTransactions } from "../../runners/transactions/transactions.js";
+import {
+  defaultStateDirectory,
+  listTransactions,
+} from "../../runners/transactions/transactions.js";
 import { visibleLine } from "../../text.js";
 import { withAllowProtected, withAuditOption, withStateDirectory } from "../options.js";
 import { printError, wantsColors, watchOutput } from "../terminal.js";
-import { path } from "../values.js";
+import { directory, finiteDuration, path } from "../values.js";
 import { kMaxDiffBytes, page } from "./settle.js";
 import {
   directoryOption,
+  isGone,
   type PlaceOptions,
   placeWords,
   refusalOf,
@@ -22,7 +30,8 @@ import {
 
 /** The implementations of the commands. */
 export type TxActions = {
-  txList(options: TxOptions): Promise<void>;
+  txList(options: TxListOptions): Promise<void>;
+  txPrune(options: TxPruneOptions): Promise<void>;
   txShow(id: string, options: TxPathOptions): Promise<void>;
   txDiff(id: string, options: TxPathOptions): Promise<void>;
   txCommit(id: string, options: TxCommitOptions): Promise<void>;
@@ -49,7 +58,7 @@ export function addTxCommand(
   const tx = program
     .command("tx")
     .description("the transactions of `run --transaction` that wait on disk")
-    .usage("list|show|diff|commit|undo|discard [options] ID")
+    .usage("list|show|diff|commit|undo|discard|prune [options] ID")
     .configureOutput(say("tx"))
     .addHelpText(
       "after",
@@ -61,13 +70,16 @@ Examples:
   $ native-runner tx list
   $ native-runner tx diff 4be8 | git apply --check
   $ native-runner tx commit 4be8 --paths src --paths package.json
-  $ native-runner tx undo 4be8`,
+  $ native-runner tx undo 4be8
+  $ native-runner tx prune --older-than 30d --dry-run`,
     );
   const add = (name: string, description: string) =>
     withStateDirectory(tx.command(name).description(description))
       .option("--json", "print JSON instead")
       .configureOutput(say(`tx ${name}`));
-  add("list", "those on disk, the oldest first").action(actions.txList);
+  withFilters(add("list", "those on disk, the oldest first"))
+    .option("--newer-than <time>", "only those opened within it: 2h, 7d", finiteDuration)
+    .action(actions.txList);
   withPaths(add("show", "what one has changed").argument("<id>", kId)).action(actions.txShow);
   withPaths(
     add("diff", "the same as a patch for `git apply`; at a terminal in $PAGER").argument(
@@ -82,12 +94,35 @@ Examples:
   ).action(actions.txCommit);
   addDeed("undo", "take the last commit back").action(actions.txUndo);
   addDeed("discard", "remove it; the workspace stays as it is").action(actions.txDiscard);
+  withAuditOption(
+    withFilters(
+      add("prune", "discard those whose workspace is gone, and with --older-than old ones"),
+    ),
+  )
+    .option("--dry-run", "only say which")
+    .action(actions.txPrune);
+}
+
+function withFilters(command: Command): Command {
+  return command
+    .option(
+      "-w, --workspace <dir>",
+      "only those of this workspace, and of those below it",
+      directory,
+    )
+    .option("--older-than <time>", "only those opened before: 2h, 7d", finiteDuration);
 }
 
 /** `native-runner tx`: works with transactions on disk. */
 
 /** Options as commander passes them. */
 type TxOptions = PlaceOptions & { json?: boolean };
+/** Options that select transactions; times in milliseconds. */
+type TxFilters = { workspace?: string; olderThan?: number; newerThan?: number };
+/** Options of `list`. */
+type TxListOptions = TxOptions & TxFilters;
+/** Options of `prune`. */
+type TxPruneOptions = TxOptions & Omit<TxFilters, "newerThan"> & { dryRun?: boolean };
 /** Options of `show`, `diff` and `commit`. */
 type TxPathOptions = TxOptions & { paths?: string[] };
 /** Options of `commit`. */
@@ -109,17 +144,87 @@ function tellRefusal(error: unknown, id: string, options: TxOptions, isUndo: boo
   process.exitCode = refusal.exitCode;
 }
 
-/** `tx list`: lists the transactions on disk. */
-export async function txList(options: TxOptions): Promise<void> {
-  watchOutput(() => {});
+/** A transaction on disk; `gone`: its workspace is no directory any more. */
+type Found = ListedTransaction & { gone?: true };
+
+/** A workspace that is gone has no real path; its name was one. */
+function realPathOf(path: string): string {
+  try {
+    return realpathSync(path);
+  } catch {
+    return resolve(path);
+  }
+}
+
+/** Returns the transactions that the options select, the oldest first. */
+async function selected(options: TxListOptions): Promise<Found[]> {
+  const { workspace, olderThan = 0, newerThan = Number.POSITIVE_INFINITY } = options;
+  const below = workspace === undefined ? undefined : realPathOf(workspace);
+  const now = Date.now();
   const listed = await listTransactions(directoryOption(options));
+  return listed
+    .filter((each) => {
+      const ms = now - each.createdAt.getTime();
+      const isBelow = below === undefined || `${each.workspace}/`.startsWith(`${below}/`);
+      return isBelow && ms >= olderThan && ms <= newerThan;
+    })
+    .map((each) => (isGone(each.workspace) ? { ...each, gone: true } : each));
+}
+
+/** `tx list`: lists the transactions on disk. */
+export async function txList(options: TxListOptions): Promise<void> {
+  watchOutput();
+  const listed = await selected(options);
   if (options.json) print(listed);
-  else process.stdout.write(listText(listed, Date.now(), wantsColors(process.stdout)));
+  else {
+    const columns = process.stdout.isTTY ? process.stdout.columns : undefined;
+    process.stdout.write(listText(listed, Date.now(), wantsColors(process.stdout), columns));
+  }
+}
+
+/** `tx prune`: discards transactions whose workspace is gone, and old ones. Open ones are left. */
+export async function txPrune(options: TxPruneOptions): Promise<void> {
+  watchOutput();
+  const found = await selected(options);
+  const isMeant = (each: Found) =>
+    each.state !== "open" && (each.gone || options.olderThan !== undefined);
+  const pruned: Found[] = [];
+  for (const each of found.filter(isMeant)) {
+    if (!options.dryRun) await discardFound(each, options);
+    pruned.push(each);
+    const done = options.dryRun ? "would discard" : "discarded";
+    if (!options.json) {
+      const why = each.gone ? "its workspace is gone: " : "";
+      process.stdout.write(`${done} ${each.id} (${why}${visibleLine(each.workspace)})\n`);
+    }
+  }
+  if (options.json) print({ dryRun: options.dryRun === true, pruned });
+  else if (pruned.length === 0) process.stdout.write("nothing to prune\n");
+}
+
+/** A transaction without a workspace can't be resumed, so its directory is removed as it is. */
+async function discardFound(found: Found, options: TxOptions): Promise<void> {
+  if (!found.gone) {
+    await withTransaction(found.id, options, (transaction) => transaction.discard());
+    return;
+  }
+  const { directory = defaultStateDirectory() } = directoryOption(options);
+  const place = join(directory, found.id);
+  await openDirectories(place);
+  await rm(place, { recursive: true, force: true });
+}
+
+/** Overlays leave directories, and commands may, in which their owner can remove nothing. */
+async function openDirectories(path: string): Promise<void> {
+  await chmod(path, 0o700);
+  for (const entry of await readdir(path, { withFileTypes: true })) {
+    if (entry.isDirectory()) await openDirectories(join(path, entry.name));
+  }
 }
 
 /** `tx show`: shows the changes of a transaction. */
 export async function txShow(id: string, options: TxPathOptions): Promise<void> {
-  watchOutput(() => {});
+  watchOutput();
   await withTransaction(id, options, async (transaction, { createdAt, workspace, backend }) => {
     const changes = await transaction.changes(pathsOption(options));
     if (options.json) {
@@ -133,7 +238,7 @@ export async function txShow(id: string, options: TxPathOptions): Promise<void> 
 
 /** `tx diff`: prints the changes as a patch, for `git apply`; at a terminal in the pager. */
 export async function txDiff(id: string, options: TxPathOptions): Promise<void> {
-  watchOutput(() => {});
+  watchOutput();
   await withTransaction(id, options, async (transaction) => {
     const diff = await transaction.diff({ ...pathsOption(options), maxBytes: kMaxDiffBytes });
     if (options.json) print({ id: transaction.id, diff });
@@ -145,7 +250,7 @@ export async function txDiff(id: string, options: TxPathOptions): Promise<void> 
 
 /** `tx commit`: commits all or nothing; the backup for an undo is kept. */
 export async function txCommit(id: string, options: TxCommitOptions): Promise<void> {
-  watchOutput(() => {});
+  watchOutput();
   await withTransaction(id, options, async (transaction, { workspace }) => {
     const { allowProtected = [] } = options;
     try {
@@ -176,7 +281,7 @@ function tellOfUndo({ id }: Transaction, workspace: string, options: TxOptions):
 
 /** `tx undo`: undoes the last commit. */
 export async function txUndo(id: string, options: TxOptions): Promise<void> {
-  watchOutput(() => {});
+  watchOutput();
   await withTransaction(id, options, async (transaction, { workspace }) => {
     try {
       await transaction.undo();
@@ -193,7 +298,7 @@ export async function txUndo(id: string, options: TxOptions): Promise<void> {
 
 /** `tx discard`: removes the transaction completely; the workspace is unchanged. */
 export async function txDiscard(id: string, options: TxOptions): Promise<void> {
-  watchOutput(() => {});
+  watchOutput();
   await withTransaction(id, options, async (transaction) => {
     await transaction.discard();
     if (options.json) print({ id: transaction.id, discarded: true });
@@ -214,6 +319,15 @@ export function age(ms: number): string {
   return ms < kDay ? `${Math.floor(ms / kHour)} h ago` : `${Math.floor(ms / kDay)} d ago`;
 }
 
+/** Returns a path, its beginning left out where it is too long: its end tells more. */
+function ending(path: string, room: number): string {
+  const letters = [...path];
+  const most = Math.max(room, kShortestPath);
+  return letters.length <= most ? path : `…${letters.slice(1 - most).join("")}`;
+}
+
+const kShortestPath = 16;
+
 const kRecovered: Record<NonNullable<ListedTransaction["recovered"]>, string> = {
   "rolled-back": "(a commit is to be rolled back)",
   completed: "(a commit is to be completed)",
@@ -222,19 +336,21 @@ const kRecovered: Record<NonNullable<ListedTransaction["recovered"]>, string> = 
 
 /** Returns a line for each transaction, under a heading; ends with a newline. */
 export function listText(
-  listed: readonly ListedTransaction[],
+  listed: readonly Found[],
   now: number,
   useColors: boolean,
+  columns = Number.POSITIVE_INFINITY,
 ): string {
   if (listed.length === 0) return "no transactions\n";
   const colors = pc.createColors(useColors);
   const paint = { open: colors.green, closed: (text: string) => text, torn: colors.red };
-  const rows = listed.map(({ id, state, createdAt, workspace, recovered, committed }) => ({
+  const rows = listed.map(({ id, state, createdAt, workspace, recovered, committed, gone }) => ({
     id,
     state,
     age: age(now - createdAt.getTime()),
-    workspace: [
-      visibleLine(workspace),
+    path: visibleLine(workspace),
+    notes: [
+      gone ? "(the workspace is gone)" : "",
       committed ? "(committed: undo takes it back)" : "",
       recovered ? kRecovered[recovered] : "",
     ]
@@ -242,10 +358,14 @@ export function listText(
       .join(" "),
   }));
   const width = Math.max("OPENED".length, ...rows.map((row) => row.age.length));
-  const heading = `ID            STATE   ${"OPENED".padEnd(width)}  WORKSPACE`;
-  const lines = rows.map(
-    (row) =>
-      `${row.id}  ${paint[row.state](row.state.padEnd(6))}  ${row.age.padEnd(width)}  ${row.workspace}`,
-  );
+  const before = `ID            STATE   ${"OPENED".padEnd(width)}  `;
+  const room = columns - before.length;
+  const lines = rows.map(({ id, state, age, path, notes }) => {
+    const note =
+      notes === "" ? "" : room < path.length + notes.length + 1 ? `\n  ${notes}` : ` ${notes}`;
+    const cells = [id, paint[state](state.padEnd(6)), age.padEnd(width), ending(path, room)];
+    return `${cells.join("  ")}${note}`;
+  });
+  const heading = `${before}WORKSPACE`;
   return `${[colors.bold(heading), ...lines].join("\n")}\n`;
 }

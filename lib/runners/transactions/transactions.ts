@@ -221,7 +221,7 @@ class CopyMaking {
  * Returns the default directory for transactions: in $XDG_STATE_HOME, which counts only if it is absolute,
  * otherwise in ~/.local/state (XDG Base Directory Specification).
  */
-function defaultStateDirectory(): string {
+export function defaultStateDirectory(): string {
   const named = process.env.XDG_STATE_HOME ?? "";
   const state = isAbsolute(named) ? named : join(homeDirectory(), ".local", "state");
   return join(state, "openagentic", "transactions");

@@ -1,8 +1,8 @@
 /** `tx` as users start it: dist/cli/main.js, as `npm run build` leaves it. */
 
 import { spawnSync } from "node:child_process";
-import { readdirSync, readFileSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { readdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { beforeEach, expect, test } from "vitest";
 
 import { treeOf } from "../../../support/tree-of.js";
@@ -30,6 +30,48 @@ describeUnless(whyNoCli ?? whyNoBubblewrap, "tx", () => {
       { id, workspace: scene.workspace, backend: "overlay", state: "closed" },
     ]);
     expect(Date.now() - Date.parse(listed[0].createdAt)).toBeLessThan(60_000);
+  });
+
+  test("list filters by directory and age, and prune discards those that are gone or old", () => {
+    const id = scene.waiting();
+    const other = new Scene();
+    const ids = (...words: string[]) =>
+      JSON.parse(scene.cli("tx", "list", "--json", ...words).stdout).map(
+        (each: { id: string }) => each.id,
+      );
+    expect(ids("-w", ".")).toEqual([id]);
+    expect(ids("-w", dirname(scene.workspace))).toEqual([id]);
+    expect(ids("-w", other.workspace)).toEqual([]);
+    expect(ids("--older-than", "1h")).toEqual([]);
+    expect(ids("--newer-than", "1h")).toEqual([id]);
+    expect(scene.cli("tx", "prune").stdout).toBe("nothing to prune\n");
+    expect(scene.cli("tx", "prune", "--older-than", "1ms", "--dry-run").stdout).toContain(
+      `would discard ${id}`,
+    );
+    expect(scene.cli("tx", "prune", "--older-than", "1ms", "-w", other.workspace).stdout).toBe(
+      "nothing to prune\n",
+    );
+    expect(scene.ids()).toEqual([id]);
+    expect(scene.cli("tx", "prune", "--older-than", "1ms").stdout).toContain(`discarded ${id}`);
+    expect(scene.ids()).toEqual([]);
+  });
+
+  test("a transaction whose workspace is gone is told apart, and pruned", () => {
+    const id = scene.waiting();
+    const moved = `${scene.workspace}-moved`;
+    renameSync(scene.workspace, moved);
+    const elsewhere = new Scene();
+    const place = ["--state-directory", scene.directory];
+    const listed = elsewhere.cli("tx", "list", ...place).stdout;
+    expect(listed).toContain(`${scene.workspace} (the workspace is gone)\n`);
+    expect(JSON.parse(elsewhere.cli("tx", "list", "--json", ...place).stdout)).toMatchObject([
+      { id, gone: true },
+    ]);
+    expect(elsewhere.cli("tx", "prune", ...place).stdout).toBe(
+      `discarded ${id} (its workspace is gone: ${scene.workspace})\n`,
+    );
+    expect(scene.ids()).toEqual([]);
+    expect(readFileSync(join(moved, "a.txt"), "utf8")).toBe("one\n");
   });
 
   test("show tells of the changes, of some paths, by the beginning of an id", () => {

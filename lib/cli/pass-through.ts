@@ -1,0 +1,115 @@
+/** Passes the streams of a live process through this process's own, as a shell's pipe would. */
+
+import type { Readable, Writable } from "node:stream";
+import type { WriteStream } from "node:tty";
+
+import type { SandboxProcess, TerminalSize } from "../../types/public.js";
+import { printError } from "./terminal.js";
+
+/** The bytes of one output: those that were passed, and those that the command wrote. */
+export type Passed = { kept: number; written: number };
+
+/**
+ * Passes an output on until it ends. A slow reader holds the command up; a reader that is gone closes the
+ * output, so that the command's next write fails or ends it by SIGPIPE.
+ *
+ * @param sink where `write` writes to; "drain" goes on.
+ * @param write returns false where the sink is full.
+ * @param most bytes to pass; the rest is read and dropped, and the command goes on.
+ */
+export function passOutput(
+  source: Readable,
+  sink: Writable,
+  write: (chunk: Uint8Array) => boolean,
+  most = Number.POSITIVE_INFINITY,
+): Promise<Passed> {
+  const passed: Passed = { kept: 0, written: 0 };
+  const lose = () => source.destroy();
+  sink.once("error", lose);
+  source.on("data", (chunk: Uint8Array) => {
+    passed.written += chunk.length;
+    const part = chunk.subarray(0, Math.max(0, most - passed.kept));
+    if (part.length === 0) return;
+    passed.kept += part.length;
+    if (write(part)) return;
+    source.pause();
+    sink.once("drain", () => source.resume());
+  });
+  return new Promise((resolve) => {
+    source.on("error", () => {}); // "close" follows
+    source.once("close", () => {
+      sink.removeListener("error", lose);
+      resolve(passed);
+    });
+  });
+}
+
+/** ^D, which is the end of a terminal's input. */
+const kEndOfInput = "\u0004";
+
+/**
+ * Passes this process's standard input on as it comes, until either side ends. Returns a function that stops
+ * it and gives a terminal back.
+ */
+export function passInput({ stdin: sink }: SandboxProcess, hasTerminal: boolean): () => void {
+  const { stdin } = process;
+  const isRaw = hasTerminal && stdin.isTTY;
+  if (isRaw) stdin.setRawMode(true);
+  const stop = () => {
+    stdin.unpipe(sink);
+    if (isRaw) stdin.setRawMode(false);
+    // A terminal is needed for later questions; a pipe's writer is to learn that nobody reads.
+    if (stdin.isTTY) stdin.pause();
+    else stdin.destroy();
+  };
+  sink.once("close", stop);
+  stdin.once("error", (error: NodeJS.ErrnoException) => {
+    if (error.code !== "EIO") printError(`can't read standard input: ${error.message}`);
+    sink.end();
+  });
+  if (hasTerminal && !stdin.isTTY) stdin.once("end", () => sink.write(kEndOfInput));
+  stdin.pipe(sink, { end: !hasTerminal });
+  return stop;
+}
+
+/** This process's terminal, if it has one; its size is that of the command's. */
+function ownTerminal(): WriteStream | undefined {
+  return [process.stdout, process.stderr].find((stream) => stream.isTTY);
+}
+
+const kUsualSize: TerminalSize = { cols: 80, rows: 24 };
+
+function sizeOf(terminal: WriteStream | undefined): TerminalSize {
+  const { columns, rows } = terminal ?? { columns: 0, rows: 0 };
+  return columns > 0 && rows > 0 ? { cols: columns, rows } : kUsualSize;
+}
+
+/** The command's terminal as this process's is. */
+export function terminalLikeOurs(): TerminalSize & { term?: string } {
+  const { TERM } = process.env;
+  return { ...sizeOf(ownTerminal()), ...(TERM ? { term: TERM } : {}) };
+}
+
+/** Keeps the size of the command's terminal that of ours. Returns a function that stops it. */
+export function followSize(live: SandboxProcess): () => void {
+  const terminal = ownTerminal();
+  const resize = () => live.resize(sizeOf(terminal));
+  terminal?.on("resize", resize);
+  return () => void terminal?.removeListener("resize", resize);
+}
+
+/**
+ * Stops and continues the command with this process: Ctrl-Z, and a shell's `fg`. Returns a function that
+ * stops it. With a terminal of its own the command gets Ctrl-Z itself.
+ */
+export function followJobControl(live: SandboxProcess): () => void {
+  const onStop = () => {
+    live.signal("SIGSTOP");
+    process.kill(process.pid, "SIGSTOP");
+  };
+  const onContinue = () => live.signal("SIGCONT");
+  process.on("SIGTSTP", onStop).on("SIGCONT", onContinue);
+  return () => {
+    process.removeListener("SIGTSTP", onStop).removeListener("SIGCONT", onContinue);
+  };
+}
