@@ -6,6 +6,7 @@
 
 import type { Outcome, SandboxErrorCode, SandboxedExecResult } from "../types/public.js";
 import type { Change } from "../types/transaction.js";
+import { withGuess } from "./guesses.js";
 
 /** Details of a {@link SandboxError}. */
 export type SandboxErrorOptions = {
@@ -55,6 +56,7 @@ function isSandboxCode(code: unknown): code is SandboxErrorCode {
 export function fromNative(error: unknown): unknown {
   if (!(error instanceof Error) || error instanceof SandboxError) return error;
   const { code, fix } = error as { code?: unknown; fix?: unknown };
+  if (code === "ERR_INVALID_ARG_VALUE") error.message = withGuess(error.message);
   if (!isSandboxCode(code)) return error;
   return new SandboxError(error.message, {
     code,
@@ -75,6 +77,7 @@ export function withResults(error: unknown, results: readonly SandboxedExecResul
 function describe(value: unknown): string {
   if (typeof value === "string") return JSON.stringify(value);
   if (typeof value === "function" || typeof value === "symbol") return `a ${typeof value}`;
+  if (Array.isArray(value)) return "an array";
   return typeof value === "object" && value !== null ? "an object" : String(value);
 }
 

@@ -13,6 +13,17 @@ import { withCli } from "./denials/advice-lists.js";
 
 const kDecoder = new TextDecoder("utf-8", { ignoreBOM: true });
 
+const kStrictDecoder = new TextDecoder("utf-8", { ignoreBOM: true, fatal: true });
+
+/** Returns bytes as text; as they are if they are none. */
+function shown(bytes: Uint8Array): string | Uint8Array {
+  try {
+    return kStrictDecoder.decode(bytes);
+  } catch {
+    return bytes;
+  }
+}
+
 type ResultFields = Omit<SandboxedExecResult, "shellState" | "stdoutText" | "stderrText"> & {
   shellState?: ShellStateReport | undefined;
 };
@@ -47,6 +58,15 @@ class RunResult implements SandboxedExecResult {
     this.denials = fields.denials;
     this.denialsOmitted = fields.denialsOmitted;
     if (fields.shellState !== undefined) this.shellState = fields.shellState;
+  }
+
+  /** For console.log: output that is text is shown as text. */
+  [Symbol.for("nodejs.util.inspect.custom")](
+    _depth: number,
+    options: object,
+    inspect: (value: unknown, options: object) => string,
+  ): string {
+    return inspect({ ...this, stdout: shown(this.stdout), stderr: shown(this.stderr) }, options);
   }
 
   get stdoutText(): string {

@@ -20,6 +20,12 @@ export function unknownField(name: string, place: string, known: readonly string
   return invalidValue(`Unknown field ${shown} in \`${place}\`${meant}`);
 }
 
+/** @throws TypeError naming `place` for anything but an object; an array is none. */
+export function expectObject(value: unknown, place: string): asserts value is object {
+  if (typeof value === "object" && value !== null && !Array.isArray(value)) return;
+  throw invalidType(place, "an object", value);
+}
+
 /**
  * Checks the object's own enumerable string keys, like the addon: those that are not `known` must be
  * undefined.
@@ -31,12 +37,25 @@ export function expectFields(
   place: string,
   known: Readonly<Record<string, true>>,
 ): void {
-  if (typeof value !== "object" || value === null) throw invalidType(place, "an object", value);
+  expectObject(value, place);
   for (const name of Object.keys(value)) {
     if (Object.hasOwn(known, name)) continue;
     if ((value as Record<string, unknown>)[name] === undefined) continue;
     throw unknownField(name, place, Object.keys(known));
   }
+}
+
+/** Returns variables without those that are undefined, as process.env's type has them. */
+export function definedOnly(env: unknown): Record<string, string> | undefined {
+  if (typeof env !== "object" || env === null || Array.isArray(env)) return env as undefined;
+  const names = Object.keys(env);
+  const given = env as Record<string, string>;
+  const entries = names.map((name) => [name, given[name]] as const);
+  if (entries.every(([, value]) => value !== undefined)) return given;
+  return Object.fromEntries(entries.filter(([, value]) => value !== undefined)) as Record<
+    string,
+    string
+  >;
 }
 
 const kLongestName = 64;
@@ -90,9 +109,7 @@ function frozen(element: unknown): unknown {
  * @throws TypeError if `options` is not an object.
  */
 export function copyOptions<Options extends object>(options: Options): Options {
-  if (typeof options !== "object" || options === null) {
-    throw invalidType("options", "an object", options);
-  }
+  expectObject(options, "options");
   const copy: Record<string, unknown> = Object.assign(Object.create(null), options);
   for (const [name, value] of Object.entries(copy)) {
     if (Array.isArray(value)) copy[name] = Object.freeze([...value].map(frozen));

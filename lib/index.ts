@@ -91,6 +91,7 @@ export type {
   Outcome,
   OutputKeep,
   PoolState,
+  RunnerExecInput,
   SandboxErrorCode,
   SandboxedAuditRecord,
   SandboxedExecResult,

@@ -19,4 +19,6 @@ export type NativeLease = { lease?: LeaseHandle | Lease | undefined };
 export type NativeRequest = Omit<NativeExecInput, "signal" | "lease"> & NativeLease;
 
 /** `spawn`'s input without the signal. */
-export type NativeSpawnRequest = Omit<NativeSpawnInput, "signal" | "lease"> & NativeLease;
+export type NativeSpawnRequest = Omit<NativeSpawnInput, "signal" | "lease" | "env"> &
+  Pick<NativeRequest, "env"> &
+  NativeLease;

@@ -33,8 +33,8 @@ export type NativeSpawnInput = {
   argv: string[];
   /** See {@link NativeExecInput.cwd}. */
   cwd?: string | undefined;
-  /** See {@link NativeExecInput.env}. */
-  env?: Record<string, string> | undefined;
+  /** See {@link NativeExecInput.env}; variables whose value is undefined are left out. */
+  env?: Readonly<Record<string, string | undefined>> | undefined;
   /** Resource limits of the process. No deadline unless `timeoutMs` is given. */
   limits?: NativeSpawnLimits | undefined;
   /** See {@link NativeExecInput.lease}. */

@@ -92,6 +92,15 @@ export type NativeExecInput = {
   onStderr?: ((chunk: Uint8Array) => void) | undefined;
 };
 
+/**
+ * The input of this package's runners: any {@link NativeExecInput}, and variables as `process.env` has them.
+ * Those whose value is undefined are left out.
+ */
+export type RunnerExecInput = Omit<NativeExecInput, "env"> & {
+  /** See {@link NativeExecInput.env}. */
+  env?: Readonly<Record<string, string | undefined>> | undefined;
+};
+
 /** Resource usage of a run: of the command and all its descendants that were waited for. */
 export type Usage = {
   /** CPU time in user mode, in milliseconds. */

@@ -1,9 +1,9 @@
 /** The public types of sessions and batches; shipped and re-exported like public.d.ts. */
 
 import type {
-  NativeExecInput,
   NativeRunner,
   NativeSpawnInput,
+  RunnerExecInput,
   SandboxedExecResult,
   SandboxProcess,
   WaitForPortOptions,
@@ -62,7 +62,7 @@ export interface NativeSession extends NativeRunner, AsyncDisposable {
    * @throws (rejects) like a runner's `exec`; {@link SandboxError} ERR_SANDBOX_CLOSED, with the reason, if
    * the session has ended.
    */
-  exec(input: NativeExecInput): Promise<SandboxedExecResult>;
+  exec(input: RunnerExecInput): Promise<SandboxedExecResult>;
   /**
    * Starts a command that runs concurrently with others, such as a development server, until it ends or is
    * stopped or the session ends. Like `spawn` of a runner, in this sandbox.

@@ -4,9 +4,9 @@ import type { WorkspaceFiles } from "./files.js";
 import type { RunnerMetrics } from "./metrics.js";
 import type {
   BubblewrapExplanation,
-  NativeExecInput,
   NativeRunner,
   NativeSpawnInput,
+  RunnerExecInput,
   SandboxedAuditRecord,
   SandboxedExecResult,
   SandboxProcess,
@@ -209,16 +209,16 @@ export interface Transaction extends NativeRunner, AsyncDisposable {
    * @throws (rejects) like the runner's; {@link SandboxError} ERR_SANDBOX_CLOSED after it was closed or
    * discarded.
    */
-  exec(input: NativeExecInput): Promise<SandboxedExecResult>;
+  exec(input: RunnerExecInput): Promise<SandboxedExecResult>;
   /** Like the runner's `explain`, in the transaction. */
-  explain(input: NativeExecInput): Promise<BubblewrapExplanation>;
+  explain(input: RunnerExecInput): Promise<BubblewrapExplanation>;
   /** Like the runner's `spawn`, in the transaction. */
   spawn(input: NativeSpawnInput): Promise<SandboxProcess>;
   /** Like the runner's `openSession`, in the transaction. */
   openSession(options?: SessionOptions): Promise<NativeSession>;
   /** Like the runner's `execBatch`, in the transaction. */
   execBatch(
-    commands: readonly (NativeExecInput | string[])[],
+    commands: readonly (RunnerExecInput | string[])[],
     options?: BatchOptions,
   ): Promise<SandboxedExecResult[]>;
   /**

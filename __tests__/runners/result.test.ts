@@ -1,3 +1,4 @@
+import { inspect } from "node:util";
 import { expect, test } from "vitest";
 
 import { resultMaker, resultOf, withReason } from "../../lib/exec-result.js";
@@ -55,6 +56,13 @@ test("the texts are what the bytes say, U+FFFD for what is none", () => {
   expect(result.stdoutText).toBe("\ufeffgrüße €\n");
   expect(result.stderrText).toBe("a\ufffdb\ufffd");
   expect(make(new Uint8Array(), new Uint8Array()).stdoutText).toBe("");
+});
+
+test("console.log shows what is text as text, and bytes as bytes", () => {
+  const shown = inspect(make(bytes("42\n"), new Uint8Array([0xff])));
+  expect(shown).toContain("stdout: '42\\n'");
+  expect(shown).toContain("stderr: Uint8Array(1) [ 255 ]");
+  expect(shown).toContain("outcome: { kind: 'exited' }");
 });
 
 test("they are decoded when they are read, and nowhere else to be found", () => {

@@ -204,6 +204,14 @@ export class NoRunner extends LocalNativeRunner {
 }
 export const subclasses: NativeRunner[] = [new OldLogged(options), new Logged(options)];
 
+// Variables as process.env has them.
+export const withVariables = [
+  runner.exec({ argv: ["env"], env: process.env }),
+  runner.spawn({ argv: ["env"], env: { ...process.env, A: undefined } }),
+];
+// @ts-expect-error: a number is no variable's value
+runner.exec({ argv: ["env"], env: { A: 1 } });
+
 // Read-only paths as the old type had them, and as constants are.
 const mutableBinds: string[] = ["/usr"];
 const readonlyBinds = ["/usr", "/etc"] as const;

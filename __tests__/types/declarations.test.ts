@@ -74,6 +74,19 @@ it.each([
   expect(await compile({ ...options, skipLibCheck: true }, "adapters.ts")).toBe("");
 });
 
+it.each([
+  ['{ argv: "ls" }', /^[^\n]*TS2322: Type 'string' is not assignable to type 'string\[\]'/],
+  ['{ cmd: ["ls"] }', /^[^\n]*TS2353: .*'cmd' does not exist in type 'RunnerExecInput'/],
+  ["{}", /^[^\n]*TS2345: .*Property 'argv' is missing|TS2741/s],
+])("says of exec(%s) what is wrong, and nothing of overloads", async (input, expected) => {
+  const line = `import { LocalNativeRunner } from "@openagentic/native-runner";
+void new LocalNativeRunner({ shadowDir: "/" }).exec(${input});\n`;
+  await writeFile(join(host, "misused.ts"), line);
+  const said = await compile({ ...kNodeNext, strict: true }, "misused.ts");
+  expect(said).toMatch(expected);
+  expect(said).not.toMatch(/overload|never/);
+});
+
 it("compiles from CommonJS, which requires the ES module", async () => {
   expect(await compile({ ...kNodeNext, strict: true }, "consumer.cts")).toBe("");
 });

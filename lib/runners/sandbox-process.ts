@@ -21,10 +21,10 @@ import {
   endedBefore,
   fromNative,
   invalidState,
-  invalidType,
   invalidValue,
   WaitForPortError,
 } from "../errors.js";
+import { expectObject } from "../fields.js";
 import { checkSignal, onAbort } from "./abort.js";
 
 function signalNumber(name: unknown): number {
@@ -279,9 +279,7 @@ export async function waitForPort(
   options: WaitForPortOptions,
   ended: () => Promise<Error>,
 ): Promise<void> {
-  if (typeof options !== "object" || options === null) {
-    throw invalidType("options", "an object", options);
-  }
+  expectObject(options, "options");
   const { timeoutMs, intervalMs } = options;
   const signal = checkSignal(options.signal);
   signal?.throwIfAborted();

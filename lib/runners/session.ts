@@ -1,7 +1,7 @@
 import type { NativeAddon, SessionHandle } from "../../types/addon.js";
 import type {
-  NativeExecInput,
   NativeSpawnInput,
+  RunnerExecInput,
   SandboxedExecResult,
   SandboxProcess,
   WaitForPortOptions,
@@ -75,7 +75,7 @@ export class Session implements NativeSession {
     return this.#end.reason === undefined;
   }
 
-  async exec(input: NativeExecInput): Promise<SandboxedExecResult> {
+  async exec(input: RunnerExecInput): Promise<SandboxedExecResult> {
     this.#expectOpen();
     return this.#supervised.exec(input);
   }
@@ -92,7 +92,7 @@ export class Session implements NativeSession {
   }
 
   /** Throws the error that `exec` would reject with for this input before starting anything. */
-  async check(input: NativeExecInput): Promise<void> {
+  async check(input: RunnerExecInput): Promise<void> {
     this.#expectOpen();
     await this.#supervised.explain(input);
     checkSignal(input.signal);
@@ -226,7 +226,7 @@ export class Sessions {
 
   /** See `BubblewrapNativeRunner.execBatch`. */
   async execBatch(
-    commands: readonly (NativeExecInput | string[])[],
+    commands: readonly (RunnerExecInput | string[])[],
     options: BatchOptions = {},
   ): Promise<SandboxedExecResult[]> {
     if (!Array.isArray(commands)) throw invalidType("commands", "an array", commands);
@@ -245,7 +245,7 @@ export class Sessions {
     let over: AbortSignal | undefined; // prevents the remaining commands from starting
     for (const input of inputs) {
       const own = either([input.signal, abort]);
-      const request: NativeExecInput = { ...input, signal: over ?? own.signal };
+      const request: RunnerExecInput = { ...input, signal: over ?? own.signal };
       const result = await session
         .exec(request)
         .catch((error: unknown) => {

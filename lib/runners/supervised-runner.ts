@@ -4,10 +4,10 @@ import type { WorkspaceFiles } from "../../types/files.js";
 import type { RunnerMetrics } from "../../types/metrics.js";
 import type {
   BubblewrapExplanation,
-  NativeExecInput,
   NativeExecResult,
   NativeRunner,
   NativeSpawnInput,
+  RunnerExecInput,
   SandboxedExecResult,
   SandboxProcess,
 } from "../../types/public.js";
@@ -42,10 +42,10 @@ export abstract class SupervisedRunner implements NativeRunner {
   }
 
   /**
-   * Never called. The minimum that a subclass must return: its own `exec` may promise only a
-   * {@link NativeExecResult}.
+   * Never called, and no candidate for a call with one argument. The minimum that a subclass must return: its
+   * own `exec` may promise only a {@link NativeExecResult}.
    */
-  exec(input: never): Promise<NativeExecResult>;
+  exec(input: never, alone: never): Promise<NativeExecResult>;
   /**
    * Runs one command and resolves with its outcome, however it ends.
    *
@@ -54,9 +54,9 @@ export abstract class SupervisedRunner implements NativeRunner {
    * streaming callback threw.
    */
   exec<Result extends SandboxedExecResult = SandboxedExecResult>(
-    input: NativeExecInput,
+    input: RunnerExecInput,
   ): Promise<Result>;
-  async exec(input: NativeExecInput): Promise<SandboxedExecResult> {
+  async exec(input: RunnerExecInput): Promise<SandboxedExecResult> {
     return this.#supervised.exec(input);
   }
 
@@ -67,7 +67,7 @@ export abstract class SupervisedRunner implements NativeRunner {
    * @throws (rejects) like `exec`; {@link SandboxError} ERR_SANDBOX_SETUP if `exec` would resolve with
    * "setup-failed".
    */
-  async explain(input: NativeExecInput): Promise<BubblewrapExplanation> {
+  async explain(input: RunnerExecInput): Promise<BubblewrapExplanation> {
     return this.#supervised.explain(input);
   }
 
@@ -147,7 +147,7 @@ export abstract class SessionRunner extends SupervisedRunner {
    * @throws (rejects) like `openSession`, and like `exec` for any of the commands: then none has run.
    */
   async execBatch(
-    commands: readonly (NativeExecInput | string[])[],
+    commands: readonly (RunnerExecInput | string[])[],
     options: BatchOptions = {},
   ): Promise<SandboxedExecResult[]> {
     return this.#sessions.execBatch(commands, options);

@@ -17,16 +17,17 @@ import type {
 import type { RunnerMetrics } from "../../types/metrics.js";
 import type {
   BubblewrapExplanation,
-  NativeExecInput,
   NativeSpawnInput,
   PoolState,
+  RunnerExecInput,
   SandboxedExecResult,
   SandboxProcess,
 } from "../../types/public.js";
 import { adviceLists } from "../denials/advice-lists.js";
-import { fromNative, invalidType, invalidValue, SandboxError } from "../errors.js";
+import { fromNative, invalidValue, SandboxError } from "../errors.js";
 import { withReason } from "../exec-result.js";
-import { unknownField } from "../fields.js";
+import { definedOnly, expectObject, unknownField } from "../fields.js";
+import { withOptionGuess } from "../guesses.js";
 import { RunMeter } from "../metrics/run-meter.js";
 import { loadAddon } from "../native.js";
 import { Callbacks, checkSignal, onAbort } from "./abort.js";
@@ -89,6 +90,9 @@ export class Supervised<Handle extends RunnerHandle = RunnerHandle> {
     try {
       return { handle: this.#make(addon) };
     } catch (error) {
+      if (!this.#isSession && error instanceof TypeError) {
+        error.message = withOptionGuess(error.message);
+      }
       throw fromNative(error);
     }
   }
@@ -99,7 +103,7 @@ export class Supervised<Handle extends RunnerHandle = RunnerHandle> {
   }
 
   /** Performs one call completely; only rejects, never throws. */
-  async exec(input: NativeExecInput): Promise<SandboxedExecResult> {
+  async exec(input: RunnerExecInput): Promise<SandboxedExecResult> {
     this.meter.called();
     try {
       for (let waits = this.ready(); waits; waits = this.ready(true)) await waits;
@@ -116,8 +120,7 @@ export class Supervised<Handle extends RunnerHandle = RunnerHandle> {
       for (let waits = this.ready(); waits; waits = this.ready(true)) await waits;
       const handle = this.handle;
       const context = this.#context();
-      if (typeof input !== "object" || input === null)
-        throw invalidType("input", "an object", input);
+      expectObject(input, "input");
       const signal = checkSignal(input.signal);
       const request = spawnRequestOf(input);
       if (isExplained(request)) context.advice = adviceLists();
@@ -149,7 +152,7 @@ export class Supervised<Handle extends RunnerHandle = RunnerHandle> {
   }
 
   /** Returns what `exec` would do. */
-  async explain(input: NativeExecInput): Promise<BubblewrapExplanation> {
+  async explain(input: RunnerExecInput): Promise<BubblewrapExplanation> {
     try {
       for (let waits = this.ready(); waits; waits = this.ready(true)) await waits;
       const context = this.#context();
@@ -259,7 +262,7 @@ export class Supervised<Handle extends RunnerHandle = RunnerHandle> {
     return { policyHash, ...hostEnvironment(), ...reported };
   }
 
-  async #run(input: NativeExecInput): Promise<SandboxedExecResult> {
+  async #run(input: RunnerExecInput): Promise<SandboxedExecResult> {
     const handle = this.handle;
     const context = this.#context();
     // Any value that is not an object goes to the addon unchanged, which reports it.
@@ -305,11 +308,11 @@ function withUnknown<Request extends object>(request: Request, input: object): R
 }
 
 /** Builds the request of `exec`, with callbacks that can't throw into the addon. */
-function requestOf(input: NativeExecInput, callbacks: Callbacks): NativeRequest {
+function requestOf(input: RunnerExecInput, callbacks: Callbacks): NativeRequest {
   const request = {
     argv: input.argv,
     cwd: input.cwd,
-    env: input.env,
+    env: definedOnly(input.env),
     stdin: input.stdin,
     stderr: input.stderr,
     limits: input.limits,
@@ -352,7 +355,8 @@ function spawnRequestOf(input: NativeSpawnInput): NativeSpawnRequest {
   }
   // The addon would take this field for lib's own.
   if (given.onEvent !== undefined) throw unknownField("onEvent", "input", kSpawnFields);
-  const { argv, cwd, env, limits, explain, pty, stderr } = input;
+  const { argv, cwd, limits, explain, pty, stderr } = input;
+  const env = definedOnly(input.env);
   const limitsGiven = Object(limits) as Record<string, unknown>;
   for (const field of kNoLimitOfSpawn) {
     if (limitsGiven[field] !== undefined) {

@@ -2,7 +2,7 @@
 
 import { createHash } from "node:crypto";
 
-import type { NativeExecInput, SandboxedExecResult } from "../../../types/public.js";
+import type { RunnerExecInput, SandboxedExecResult } from "../../../types/public.js";
 import { invalidType } from "../../errors.js";
 import { resultWith, withReason } from "../../exec-result.js";
 import { checkSignal, onAbort } from "../../runners/abort.js";
@@ -110,7 +110,7 @@ export class RemotePlace {
   }
 
   /** Runs one command from request to result. Rejects, and never throws synchronously. */
-  async exec(given: NativeExecInput): Promise<SandboxedExecResult> {
+  async exec(given: RunnerExecInput): Promise<SandboxedExecResult> {
     const isObject = typeof given === "object" && given !== null;
     if (!isObject) throw invalidType("input", "an object", given);
     const signal = checkSignal(given.signal);

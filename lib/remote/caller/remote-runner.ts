@@ -2,10 +2,10 @@ import { isAbsolute } from "node:path";
 
 import type {
   BubblewrapExplanation,
-  NativeExecInput,
   NativeExecResult,
   NativeRunner,
   NativeSpawnInput,
+  RunnerExecInput,
   SandboxedExecResult,
   SandboxProcess,
 } from "../../../types/public.js";
@@ -91,7 +91,7 @@ export class RemoteNativeRunner implements NativeRunner {
    * Never called: the least type that a subclass has to return, so that its own `exec` may return only a {@link
    * NativeExecResult}.
    */
-  exec(input: never): Promise<NativeExecResult>;
+  exec(input: never, alone: never): Promise<NativeExecResult>;
   /**
    * Runs one command and resolves with its outcome, including failures of the command.
    *
@@ -100,9 +100,9 @@ export class RemoteNativeRunner implements NativeRunner {
    * callback threw.
    */
   exec<Result extends SandboxedExecResult = SandboxedExecResult>(
-    input: NativeExecInput,
+    input: RunnerExecInput,
   ): Promise<Result>;
-  async exec(input: NativeExecInput): Promise<SandboxedExecResult> {
+  async exec(input: RunnerExecInput): Promise<SandboxedExecResult> {
     this.#expectOpen();
     return this.#place.exec(input);
   }
@@ -124,7 +124,7 @@ export class RemoteNativeRunner implements NativeRunner {
 
   /** As `BubblewrapNativeRunner.execBatch`. Commands take no callbacks and no signals of their own. */
   async execBatch(
-    commands: readonly (NativeExecInput | string[])[],
+    commands: readonly (RunnerExecInput | string[])[],
     options: BatchOptions = {},
   ): Promise<SandboxedExecResult[]> {
     this.#expectOpen();
@@ -132,7 +132,7 @@ export class RemoteNativeRunner implements NativeRunner {
   }
 
   /** As `BubblewrapNativeRunner.explain`, by a worker that has a free slot. */
-  async explain(given: NativeExecInput): Promise<BubblewrapExplanation> {
+  async explain(given: RunnerExecInput): Promise<BubblewrapExplanation> {
     this.#expectOpen();
     const { input } = execInputOf(given);
     const { value } = await this.#place.answer("explain", { input });

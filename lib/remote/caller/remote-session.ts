@@ -1,6 +1,6 @@
 import type {
-  NativeExecInput,
   NativeSpawnInput,
+  RunnerExecInput,
   SandboxedExecResult,
   SandboxProcess,
   WaitForPortOptions,
@@ -71,7 +71,7 @@ export class RemoteSession implements NativeSession {
     return this.#reason === undefined;
   }
 
-  async exec(input: NativeExecInput): Promise<SandboxedExecResult> {
+  async exec(input: RunnerExecInput): Promise<SandboxedExecResult> {
     this.#expectOpen();
     return this.#place.exec(input);
   }
@@ -124,7 +124,7 @@ type Inputs = { lengths: (number | null)[]; whole: Uint8Array | undefined };
 
 type Reported = ReportedResult & { lengths: [number, number] };
 
-function inputOf(command: NativeExecInput | string[]) {
+function inputOf(command: RunnerExecInput | string[]) {
   const isInput = typeof command === "object" && command !== null && !Array.isArray(command);
   const { input, stdin, ...rest } = execInputOf(isInput ? command : { argv: command });
   const { signal, onStdout, onStderr } = rest;
@@ -145,7 +145,7 @@ function together(all: readonly (Uint8Array | undefined)[]): Inputs {
 /** Runs all commands in one sandbox of one worker: one grant, and one end with all results. */
 export async function remoteBatch(
   place: RemotePlace,
-  commands: readonly (NativeExecInput | string[])[],
+  commands: readonly (RunnerExecInput | string[])[],
   given: BatchOptions,
 ): Promise<SandboxedExecResult[]> {
   if (!Array.isArray(commands)) throw invalidType("commands", "an array", commands);

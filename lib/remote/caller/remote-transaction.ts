@@ -15,8 +15,8 @@ import type {
 import type { RunnerMetrics } from "../../../types/metrics.js";
 import type {
   BubblewrapExplanation,
-  NativeExecInput,
   NativeSpawnInput,
+  RunnerExecInput,
   SandboxedExecResult,
   SandboxProcess,
 } from "../../../types/public.js";
@@ -156,7 +156,7 @@ class RemoteTransaction implements Transaction {
     throw expectBegun(await run.end, "no transaction could be opened", run.isAborted);
   }
 
-  async exec(input: NativeExecInput): Promise<SandboxedExecResult> {
+  async exec(input: RunnerExecInput): Promise<SandboxedExecResult> {
     this.#expectOpen();
     return this.#place.exec(input);
   }
@@ -172,14 +172,14 @@ class RemoteTransaction implements Transaction {
   }
 
   async execBatch(
-    commands: readonly (NativeExecInput | string[])[],
+    commands: readonly (RunnerExecInput | string[])[],
     options: BatchOptions = {},
   ): Promise<SandboxedExecResult[]> {
     this.#expectOpen();
     return remoteBatch(this.#place, commands, options);
   }
 
-  async explain(given: NativeExecInput): Promise<BubblewrapExplanation> {
+  async explain(given: RunnerExecInput): Promise<BubblewrapExplanation> {
     const { input } = execInputOf(given);
     return (await this.#ask("explain", [input])) as BubblewrapExplanation;
   }

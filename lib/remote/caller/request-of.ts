@@ -3,10 +3,11 @@
 import type {
   NativeExecInput,
   NativeSpawnInput,
+  RunnerExecInput,
   SandboxedExecResult,
 } from "../../../types/public.js";
 import { invalidType, invalidValue } from "../../errors.js";
-import { expectFields, type FieldsOf } from "../../fields.js";
+import { definedOnly, expectFields, type FieldsOf } from "../../fields.js";
 import { kMostFrameBytes } from "../wire/frame.js";
 import { toPlain } from "../wire/plain.js";
 
@@ -62,13 +63,19 @@ function checkCallback(name: string, value: unknown): void {
     throw invalidType(name, "a function", value);
 }
 
+/** Leaves out the variables that are undefined. */
+function withDefined<Input extends { env?: unknown }>(input: Input): Input {
+  return input.env === undefined ? input : { ...input, env: definedOnly(input.env) };
+}
+
 /**
  * Returns the parts of an exec's input, reading each field once.
  * @throws TypeError that names the field
  */
-export function execInputOf(given: NativeExecInput) {
+export function execInputOf(given: RunnerExecInput) {
   expectFields(given, "input", kExecFields);
-  const { stdin, signal, onStdout, onStderr, lease, ...rest } = given;
+  const { stdin, signal, onStdout, onStderr, lease, ...sent } = given;
+  const rest = withDefined(sent);
   refuseLease(lease);
   checkArgv(rest.argv);
   checkCallback("onStdout", onStdout);
@@ -85,7 +92,8 @@ export function execInputOf(given: NativeExecInput) {
 /** As {@link execInputOf}, for `spawn`. */
 export function spawnInputOf(given: NativeSpawnInput) {
   expectFields(given, "input", kSpawnFields);
-  const { signal, lease, ...rest } = given;
+  const { signal, lease, ...sent } = given;
+  const rest = withDefined(sent);
   refuseLease(lease);
   checkArgv(rest.argv);
   return { input: toPlain(rest, "input"), signal, hasTerminal: rest.pty !== undefined };

@@ -6,7 +6,7 @@ import type {
 } from "../../../types/addon-transaction.js";
 import type { Change, ChangesOptions, CommitOptions } from "../../../types/transaction.js";
 import { invalidType, invalidValue, TransactionError } from "../../errors.js";
-import { expectFields, type FieldsOf } from "../../fields.js";
+import { expectFields, expectObject, type FieldsOf } from "../../fields.js";
 import { homes } from "../../protected-paths.js";
 
 const kKinds: readonly Change["kind"][] = ["added", "modified", "deleted", "renamed"];
@@ -57,9 +57,11 @@ export async function unpacked({ text, numbers }: PackedChanges): Promise<Change
 /** See `Transaction.changes`. */
 export async function reportedChanges(
   handle: TransactionHandle,
-  { details = false, ...options }: ChangesOptions,
+  given: ChangesOptions,
   protectedNames: readonly string[],
 ): Promise<Change[]> {
+  expectObject(given, "options");
+  const { details = false, ...options } = given;
   if (typeof details !== "boolean") throw invalidType("details", "a boolean", details);
   if (!details) return unpacked(await handle.changes(options));
   const [packed, { refused }] = await Promise.all([
