@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { loadMcpSdk } from "../../lib/mcp/server.js";
+import { loadMcpSdk } from "../../lib/mcp/sdk.js";
 
 test("where the SDK is missing, the line that installs it is told", async () => {
   const missing = Object.assign(new Error("Cannot find package"), { code: "ERR_MODULE_NOT_FOUND" });

@@ -2,7 +2,8 @@
 
 import type { McpServer } from "@modelcontextprotocol/server";
 
-import { loadMcpSdk, registerResources, registerTools, servingOf } from "../mcp/server.js";
+import { loadMcpSdk } from "../mcp/sdk.js";
+import { registerResources, registerTools, servingOf } from "../mcp/server.js";
 import { type SandboxToolsOptions, toolSandboxOf } from "./tool-sandbox.js";
 
 export type { SandboxToolsOptions } from "./tool-sandbox.js";
@@ -22,7 +23,7 @@ export type McpSandboxOptions = SandboxToolsOptions & {
 };
 
 /**
- * Returns the ten tools of `native-runner mcp`, with the resources that they link to, for an application's own servers.
+ * Returns the thirteen tools of `native-runner mcp`, with the resources that they link to, for an application's own servers.
  * A commit asks a person through elicitation, and is refused if the client does not support it.
  *
  * @throws (rejects) SandboxError ERR_SANDBOX_UNAVAILABLE if the SDK is missing; TypeError on a wrong option

@@ -1,12 +1,14 @@
 /** The sandbox behind the adapters, made from a host application's runner. */
 
 import { realpathSync } from "node:fs";
+import { resolve } from "node:path";
 
 import type { NativeLimits } from "../../types/public.js";
 import type { TransactionOptions } from "../../types/transaction-options.js";
 import { expectFields, type FieldsOf } from "../fields.js";
 import { type SandboxPolicy, ToolSandbox } from "../mcp/sandbox.js";
 import type { BubblewrapNativeRunner } from "../runners/bubblewrap.js";
+import { shellQuote } from "../text.js";
 
 /** Options of the sandbox's tools. A model can narrow them, and never widen them. */
 export type SandboxToolsOptions = {
@@ -44,6 +46,10 @@ export function toolSandboxOf(options: SandboxToolsOptions): ToolSandbox {
     ...rest,
     workspace: realpathSync(runner.shadowDir),
     open: () => runner.openTransaction(transaction),
+    place:
+      transaction?.directory === undefined
+        ? ""
+        : ` --state-directory ${shellQuote(resolve(transaction.directory))}`,
   };
   return new ToolSandbox(policy);
 }

@@ -10,13 +10,10 @@ import type { NetworkRequest } from "../../types/network.js";
 import type { Transaction } from "../../types/transaction.js";
 import type { AuditLog } from "../audit-log/audit-log.js";
 import { serveHttp } from "../mcp/http.js";
-import {
-  type Commands,
-  type HostQuestions,
-  type SandboxPolicy,
-  ToolSandbox,
-} from "../mcp/sandbox.js";
-import { loadMcpSdk, type Serving, servingOf } from "../mcp/server.js";
+import { type HostQuestions, type SandboxPolicy, ToolSandbox } from "../mcp/sandbox.js";
+import { loadOwnMcpSdk, type McpStdio } from "../mcp/sdk.js";
+import { type Serving, servingOf } from "../mcp/server.js";
+import type { Commands } from "../mcp/shared-session.js";
 import { serveStdio } from "../mcp/stdio.js";
 import { packageVersion } from "../package-version.js";
 import { BubblewrapNativeRunner } from "../runners/bubblewrap.js";
@@ -53,10 +50,15 @@ async function leave(sandbox: ToolSandbox, options: McpOptions): Promise<void> {
 }
 
 /** Resolves when the client has disconnected; an HTTP server continues until it is asked to end. */
-async function serve(serving: Serving, options: McpOptions, ended: Promise<void>): Promise<void> {
+async function serve(
+  serving: Serving,
+  stdio: McpStdio,
+  options: McpOptions,
+  ended: Promise<void>,
+): Promise<void> {
   const version = packageVersion();
   if (options.http === undefined) {
-    const client = await serveStdio(serving, version);
+    const client = await serveStdio(serving, stdio, version);
     await Promise.race([client.gone, ended]);
     await client.close(); // otherwise standard input would keep the process alive
     return;
@@ -89,12 +91,12 @@ async function serveRecorded(
   ended: Promise<void>,
   auditLog: AuditLog | undefined,
 ): Promise<void> {
-  const sdk = await loadMcpSdk();
+  const sdk = await loadOwnMcpSdk();
   const { sandbox: policy, close } = await operatorsPolicy(options, auditLog);
   const sandbox = new ToolSandbox(policy);
   try {
     if (options.resume !== undefined) await sandbox.transaction(); // otherwise on first use
-    await serve(servingOf(sdk, sandbox), options, ended);
+    await serve(servingOf(sdk, sandbox), sdk, options, ended);
   } finally {
     await leave(sandbox, options);
     await close();
@@ -122,7 +124,11 @@ async function operatorsPolicy(
     if (hosts === undefined) throw new Error("nobody can be asked yet");
     return hosts.decide(request);
   };
-  const { runner: chosen, policy } = await chooseRunner(own, process.env, { onRequest, auditLog });
+  const { runner: chosen, policy } = await chooseRunner(own, process.env, {
+    onRequest,
+    auditLog,
+    tellsDenials: true,
+  });
   const runner = expectTransactions(chosen);
   let isFirst = true;
   let granted = own;
@@ -132,6 +138,7 @@ async function operatorsPolicy(
     cwd: own.cwd,
     env: Object.fromEntries(own.env ?? []),
     allowProtected: own.allowProtected,
+    place: placeWords(options),
     open: async () => {
       const { resume, ...place } = options;
       const transaction = await openTransaction(runner, workspace, isFirst ? options : place);
@@ -147,7 +154,12 @@ async function operatorsPolicy(
     grant: async (transaction, denials: readonly Denial[]): Promise<Commands> => {
       const wider = withGrants(granted, denials);
       checkMounts(wider);
-      const made = await chooseRunner(wider, process.env, { transaction, onRequest, auditLog });
+      const made = await chooseRunner(wider, process.env, {
+        transaction,
+        onRequest,
+        auditLog,
+        tellsDenials: true,
+      });
       granted = wider;
       recordGrants(auditLog, denials, { approvedBy: "the person at the client", scope: "session" });
       return expectTransactions(made.runner);

@@ -10,7 +10,8 @@ import type { ReadableStream } from "node:stream/web";
 
 import type { WebStandardStreamableHTTPServerTransport } from "@modelcontextprotocol/server";
 
-import { type McpSdk, makeServer, type Serving } from "./server.js";
+import type { McpSdk } from "./sdk.js";
+import { makeServer, type Serving } from "./server.js";
 
 const kPath = "/mcp";
 

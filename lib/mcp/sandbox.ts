@@ -4,12 +4,11 @@ import type { Denial } from "../../types/denials.js";
 import type { NetworkAnswer, NetworkRequest } from "../../types/network.js";
 import type { NativeExecInput, NativeLimits, SandboxedExecResult } from "../../types/public.js";
 import type { Transaction } from "../../types/transaction.js";
+import { notableChanges } from "../change-text.js";
 import { shellQuote, visibleLine } from "../text.js";
 import { Processes } from "./processes.js";
+import { type Commands, SharedSession } from "./shared-session.js";
 import { partsOf, shellWords, ToolError, textOf } from "./words.js";
-
-/** Starts commands. */
-export type Commands = Pick<Transaction, "exec" | "spawn">;
 
 /** The operator's decisions; a model can narrow them, and never widen them. */
 export type SandboxPolicy = {
@@ -37,6 +36,8 @@ export type SandboxPolicy = {
   grant?(transaction: Transaction, denials: readonly Denial[]): Promise<Commands>;
   /** Receives the object that asks a person about hosts that no rule names, before any command runs. */
   useHosts?(hosts: HostQuestions): void;
+  /** Options that name the transactions' directory in `native-runner tx …`. Default: the usual one. */
+  place?: string | undefined;
   /** The approver in a commit's record. Default: the client's name. */
   approvedBy?: string | undefined;
 };
@@ -53,6 +54,7 @@ export class ToolSandbox {
   #transaction: Promise<Transaction> | undefined;
   #commands: Commands | undefined; // set by a grant
   #granting: Promise<unknown> = Promise.resolve();
+  readonly #shared = new SharedSession();
   #running = 0;
   #generation = 0;
   #isClosed = false;
@@ -99,14 +101,14 @@ export class ToolSandbox {
 
   async exec(input: NativeExecInput): Promise<SandboxedExecResult> {
     const commands = await this.#commandsNow();
-    return this.#counted(() => commands.exec(input));
+    return this.#counted(() => this.#shared.exec(commands, input));
   }
 
   /** Starts a process that outlives the call, and returns its id. */
   async start(input: Parameters<Transaction["spawn"]>[0]): Promise<string> {
     const commands = await this.#commandsNow();
     return this.#counted(async () =>
-      this.processes.add(await commands.spawn(input), () => {
+      this.processes.add(await this.#shared.start(commands, input), () => {
         this.#generation += 1;
       }),
     );
@@ -155,7 +157,7 @@ export class ToolSandbox {
    */
   async discard(): Promise<number> {
     const transaction = await this.transaction();
-    const { length } = await transaction.changes();
+    const { length } = notableChanges(await transaction.changes());
     await this.#counted(() => transaction.discard());
     this.processes.forget();
     this.#transaction = undefined;

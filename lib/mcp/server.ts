@@ -1,13 +1,12 @@
 /** An MCP server with the tools of one sandbox. */
 
 import { randomUUID } from "node:crypto";
-import type * as Server from "@modelcontextprotocol/server";
 
 import type { CallToolResult, McpServer, ServerContext } from "@modelcontextprotocol/server";
 
-import { SandboxError } from "../errors.js";
 import { type Narrowing, narrowingOf } from "./roots.js";
 import { kOutputTemplate, type OutputStore, type ToolSandbox } from "./sandbox.js";
+import type { McpSdk } from "./sdk.js";
 import { standardOf, type Tool, type ToolContext } from "./tool.js";
 import { kTools } from "./tools/all.js";
 import { ToolError } from "./words.js";
@@ -265,27 +264,4 @@ export function registerResources(server: McpServer, outputs: OutputStore, sdk: 
     if (text === undefined) throw new sdk.ResourceNotFoundError(uri.href);
     return { contents: [{ uri: uri.href, mimeType: "text/plain", text }] };
   });
-}
-
-/** Loads the MCP SDK, an optional peer that only MCP servers need. */
-
-/** The SDK's package. */
-export type McpSdk = typeof Server;
-
-/** @throws (rejects) SandboxError ERR_SANDBOX_UNAVAILABLE, with the command that installs it */
-export async function loadMcpSdk(
-  load: () => Promise<McpSdk> = () => import("@modelcontextprotocol/server"),
-): Promise<McpSdk> {
-  try {
-    return await load();
-  } catch (cause) {
-    throw new SandboxError(
-      "MCP needs the package @modelcontextprotocol/server, which can't be loaded",
-      {
-        code: "ERR_SANDBOX_UNAVAILABLE",
-        fix: "npm install @modelcontextprotocol/server@2",
-        cause,
-      },
-    );
-  }
 }

@@ -5,7 +5,8 @@ import type { Readable, Writable } from "node:stream";
 
 import type { JSONRPCMessage, Transport } from "@modelcontextprotocol/server";
 
-import { type McpSdk, makeServer, type Serving } from "./server.js";
+import type { McpSdk, McpStdio } from "./sdk.js";
+import { makeServer, type Serving } from "./server.js";
 
 /** The serving of one client, until it disconnects. */
 export type StdioServing = {
@@ -16,10 +17,13 @@ export type StdioServing = {
 };
 
 /** Serves one client, of either protocol generation. */
-export async function serveStdio(serving: Serving, version: string): Promise<StdioServing> {
+export async function serveStdio(
+  serving: Serving,
+  { serveStdio: serve }: McpStdio,
+  version: string,
+): Promise<StdioServing> {
   // Text that libraries print goes to standard error, since standard output carries the protocol.
   globalThis.console = new Console(process.stderr);
-  const { serveStdio: serve } = await import("@modelcontextprotocol/server/stdio");
   const transport = new StdioTransport(process.stdin, process.stdout, serving.sdk);
   const { close } = serve(() => makeServer(serving, version), { transport, onerror: () => {} });
   const { onclose } = transport; // the SDK's

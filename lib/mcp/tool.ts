@@ -76,6 +76,14 @@ export function defineTool<Input extends Schema, Output extends Schema>(
 /** Omits custom checks, which JSON Schema can't express. */
 const kShown = { ignoreActions: ["check"], typeMode: "output" as const };
 
+type Issue = { message: string; path?: readonly unknown[] | undefined };
+
+/** Names an unknown field, of which valibot says only that it expected "never". */
+function named(issue: Issue): Issue {
+  const [, field] = /^Invalid key: Expected never but received (.*)$/.exec(issue.message) ?? [];
+  return field === undefined ? issue : { ...issue, message: `Unknown field ${field}` };
+}
+
 /**
  * Converts a schema to the form that SDKs take (standardschema.dev). A failed validation has no value besides its
  * issues. valibot returns one as well, and the AI SDK treats any result with a value as valid.
@@ -91,7 +99,7 @@ export function standardOf(schema: Schema): StandardSchemaWithJSON<Record<string
     ...{ version, vendor, jsonSchema: { input: shown, output: shown } },
     validate: async (value: unknown) => {
       const { issues, ...valid } = await validate(value);
-      return issues === undefined ? valid : { issues };
+      return issues === undefined ? valid : { issues: issues.map(named) };
     },
   };
   return { "~standard": standard } as unknown as StandardSchemaWithJSON<Record<string, unknown>>;

@@ -7,18 +7,30 @@ import type { SandboxedExecResult } from "../../types/public.js";
 /** A refused call, with a message for the model. */
 export class ToolError extends Error {}
 
+/** The deadline of a command in milliseconds, and the operator's, which is the longest; undefined: none. */
+export type Deadlines = { timeoutMs?: number | undefined; mostMs?: number | undefined };
+
+function timedOutWords({ timeoutMs, mostMs }: Deadlines): string {
+  const ended = `timed out after ${timeoutMs ?? "its"} ms, and all its processes were ended`;
+  if (mostMs !== undefined && timeoutMs !== undefined && timeoutMs >= mostMs) {
+    return `${ended}. This is the operator's limit: no timeoutMs is longer. Use start, or do less at once`;
+  }
+  const most = mostMs === undefined ? "" : ` (at most ${mostMs})`;
+  return `${ended}: give it a larger timeoutMs${most}, or use start`;
+}
+
 /** Describes an outcome; "" for exit code 0. */
-export function outcomeWords({
-  outcome,
-  exitCode,
-}: Pick<SandboxedExecResult, "outcome" | "exitCode">): string {
+export function outcomeWords(
+  { outcome, exitCode }: Pick<SandboxedExecResult, "outcome" | "exitCode">,
+  deadlines: Deadlines = {},
+): string {
   switch (outcome.kind) {
     case "exited":
       return exitCode === 0 ? "" : `exit code ${exitCode}`;
     case "signaled":
       return `ended by ${outcome.signal}`;
     case "timed-out":
-      return "timed out, and all its processes were ended: give it a larger timeoutMs, or use start";
+      return timedOutWords(deadlines);
     case "aborted":
       return "ended before it was done";
     case "not-found":

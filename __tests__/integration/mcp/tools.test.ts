@@ -10,7 +10,8 @@ import { describeUnless, whyNoBubblewrap } from "../support/requirements.js";
 import { tempDirectory } from "../support/temp.js";
 import { connect, kGenerations, linksOf, textOf } from "./support/client.js";
 
-const kNames = "run start read stop changes diff commit discard checkpoint rollback".split(" ");
+const kNames =
+  "run start read stop view edit search changes diff commit discard checkpoint rollback".split(" ");
 
 describeUnless(whyNoBubblewrap ?? whyNoCli, "native-runner mcp", () => {
   for (const generation of kGenerations) {
@@ -32,7 +33,7 @@ describeUnless(whyNoBubblewrap ?? whyNoCli, "native-runner mcp", () => {
       }
       const hinted = (hint: "readOnlyHint" | "destructiveHint") =>
         tools.flatMap(({ name, annotations }) => (annotations?.[hint] ? [name] : []));
-      expect(hinted("readOnlyHint")).toEqual(["read", "changes", "diff"]);
+      expect(hinted("readOnlyHint")).toEqual(["read", "view", "search", "changes", "diff"]);
       expect(hinted("destructiveHint")).toEqual(["commit", "discard", "rollback"]);
     });
 

@@ -133,7 +133,7 @@ async function ask(paths: string[] | undefined, { sandbox, canAsk }: ToolContext
   if (!canAsk) {
     const { id } = await sandbox.transaction();
     throw new ToolError(
-      `nothing was committed: this client can't ask a person. The changes wait: a person can look at them and commit them with \`native-runner tx commit ${id}\`, once this server has ended.`,
+      `nothing was committed: this client can't ask a person. The changes wait: a person can look at them and commit them with \`native-runner tx commit ${id}${sandbox.policy.place ?? ""}\`, once this server has ended.`,
     );
   }
   if (sandbox.running > 0) {

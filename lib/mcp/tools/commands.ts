@@ -60,6 +60,11 @@ function reported(result: SandboxedExecResult, stream: Output, most: number, kee
   };
 }
 
+/** Leaves out the line of standard error that says why nothing ran, which the outcome says too. */
+function unsaid(stderr: string, reason: string | undefined): string {
+  return reason === undefined ? stderr : stderr.replace(`native-runner: ${reason}\n`, "");
+}
+
 function progressOf(context: ToolContext) {
   return (chunk: Uint8Array) => context.progress(textOf(chunk.subarray(-kMostMessage)));
 }
@@ -68,7 +73,7 @@ export const run = defineTool({
   name: "run",
   title: "Run a command in the sandbox",
   description:
-    "Runs a command to its end and returns what it wrote. It sees the workspace (at /workspace) and the system's programs, and what it changes waits in a transaction: the real files change by `commit` alone. Each command has processes and a loopback network of its own: to test a server, start it and ask it within one command. What takes longer than a minute is better begun with `start`.",
+    "Runs a command to its end and returns what it wrote. It sees the workspace (at /workspace) and the system's programs, and what it changes waits in a transaction: the real files change by `commit` alone. While a process that `start` began runs, commands share its loopback network: ask a server at 127.0.0.1. What takes longer than a minute is better begun with `start`.",
   input: v.strictObject({
     ...kCommandFields,
     stdin: v.optional(v.pipe(v.string(), v.description("Standard input. Default: none."))),
@@ -110,11 +115,15 @@ export const run = defineTool({
       reported(result, stream, most, () => sandbox.outputs.keep(id, stream, result[stream]));
     const [stdout, stderr] = [streamOf("stdout"), streamOf("stderr")];
     const denials = reportedDenials(result.denials, context);
-    const words = outcomeWords(result);
+    const words = outcomeWords(result, {
+      timeoutMs: command.limits.timeoutMs,
+      mostMs: sandbox.policy.limits?.timeoutMs,
+    });
     const { outcome, exitCode, stdoutBytes, stderrBytes } = result;
+    const reason = outcome.kind === "setup-failed" ? outcome.reason : undefined;
     const [audit] = result.audits;
     return {
-      text: [stdout.text, stderr.text, words && `[${words}]`, denials.text]
+      text: [stdout.text, unsaid(stderr.text, reason), words && `[${words}]`, denials.text]
         .filter((part) => part !== "")
         .join("\n"),
       structured: {
@@ -137,7 +146,7 @@ export const start = defineTool({
   name: "start",
   title: "Start a command that goes on",
   description:
-    "Starts a command in the sandbox and returns at once; `read` gives what it writes, `stop` ends it. It ends with the server, and when changes are committed, rolled back or discarded. It has processes and a loopback network of its own: other commands can't reach a server that it is.",
+    "Starts a command in the sandbox and returns at once; `read` gives what it writes, `stop` ends it. It ends with the server, and when changes are committed, rolled back or discarded. Commands of `run` reach a server that it is, at 127.0.0.1.",
   input: v.strictObject(kCommandFields),
   output: v.strictObject({
     process: v.pipe(v.string(), v.description("For `read` and `stop`.")),
