@@ -112,6 +112,11 @@ function itemOf({ of }: ListValue, { path, safe, name }: ReturnType<typeof primi
   }
 }
 
+function toolLists({ path, list }: ReturnType<typeof primitives>) {
+  const paths = v.optional(list(path));
+  return v.pipe(record, v.strictObject(bare({ paths, exclude: paths })));
+}
+
 /** Returns the schema of an option's values. */
 export function schemaOf(value: OptionValue, schemas: OptionSchemas): v.GenericSchema {
   const { primitives: of, network, mount } = schemas;
@@ -136,6 +141,10 @@ export function schemaOf(value: OptionValue, schemas: OptionSchemas): v.GenericS
     case "environment":
       return v.lazy((given) =>
         Array.isArray(given) ? of.list(of.safe) : v.picklist(["scrub", "inherit", "clean"]),
+      );
+    case "tools":
+      return v.lazy((given) =>
+        typeof given === "object" && given !== null ? toolLists(of) : v.picklist(["none", "host"]),
       );
     case "object":
       throw new Error("an object can't be written in a file");

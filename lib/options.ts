@@ -25,7 +25,7 @@ export type CountValue = { kind: "count"; least: number; most?: number };
 
 /** The values that an option takes. Those of kind "object" are used as they are, and can't be written in JSON. */
 export type OptionValue =
-  | { kind: "flag" | "mounts" | "network" | "environment" | "object" }
+  | { kind: "flag" | "mounts" | "network" | "environment" | "tools" | "object" }
   | TextValue
   | ListValue
   | WordValue
@@ -46,7 +46,7 @@ type ValueFor<Type> = [Type] extends [boolean]
           ? string extends Item
             ? { kind: "list"; of: "path" | "text" | "name" }
             : { kind: "list"; of: readonly Item[] }
-          : { kind: "network" | "environment" | "object" };
+          : { kind: "network" | "environment" | "tools" | "object" };
 
 /**
  * The rule by which a caller of a worker may narrow the worker's value. "only": to this value. "union": by adding to
@@ -177,6 +177,30 @@ export const kBubblewrap = {
     flag: {
       syntax: "--mount <host[:guest][:mode]>",
       help: "mount a host path, there and as ro (the default) or rw; repeatable",
+    },
+  },
+  home: {
+    value: { kind: "word", words: ["none", "private"] },
+    default: "private",
+    doc: 'the home of commands; `"private"`: an empty directory of each sandbox\'s own; see [Home and tools](home.md)',
+    config: { default: undefined },
+    worker: { by: "only", value: "none", at: 9, isAsked: true },
+    flag: {
+      syntax: "--home <mode>",
+      help: "private (the default): an empty home of its own; none",
+      replaces: true,
+    },
+  },
+  tools: {
+    value: { kind: "tools" },
+    shown: '`"host"` if `roBinds` is left out, else `"none"`',
+    doc: 'the host\'s tools that commands find: `"none"`, `"host"` or `{ paths, exclude }`; see [Home and tools](home.md)',
+    config: {},
+    worker: { by: "only", value: "none", at: 9, isAsked: true },
+    flag: {
+      syntax: "--tools <mode>",
+      help: "host: those of the host's PATH, read-only; none",
+      replaces: true,
     },
   },
   isolation: {

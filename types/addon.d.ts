@@ -76,6 +76,27 @@ export type AdviceLists = {
 /** A denial as the addon reports it; lib adds the command-line form of its grant. */
 export type NativeDenial = Omit<Denial, "grant"> & { grant?: Omit<Grant, "cli"> };
 
+/** What the next sandboxes of a runner show of the user's home and of the host's tools. */
+export type NativeHomeView = {
+  /** The home inside; absent: none. */
+  path?: string;
+  /** The home on the host; absent: each sandbox has a tmpfs of its own. */
+  directory?: string;
+  /** A further path inside that leads to the home. */
+  link?: string;
+  /** Text of ~/.gitconfig in a home of the sandbox's own. */
+  gitConfig?: string;
+  /** Shown read-only, in this order, after the home. */
+  shown?: { source: string; target: string }[];
+  /** Variables with other values than the host's, if the host's pass. */
+  replaced?: Record<string, string>;
+  /** Names of variables that do not pass. */
+  dropped?: string[];
+  /** Why what was asked for can't be had, and what would help. */
+  failure?: string;
+  fix?: string;
+};
+
 /** Facts about a run that only JavaScript has. */
 export type NativeContext = {
   /** Copied into the audit record unchanged. */
@@ -153,6 +174,8 @@ export type NativePlan = NativeRun & {
 export interface RunnerHandle {
   /** The policy's canonical text; constant for a handle. */
   policyText(): string;
+  /** Tells what the next sandboxes show of home and tools. Without effect if the policy has neither. */
+  showHome(view: NativeHomeView): void;
   /** Starts or queues a run. Throws on misuse. */
   exec(input: NativeRequest, context: NativeContext): NativeRun;
   /** Makes all decisions of `exec` without starting anything. Throws on misuse. */

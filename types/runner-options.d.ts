@@ -78,6 +78,21 @@ export type NativeMount = {
   label?: string | undefined;
 };
 
+/**
+ * The home of a command. "none": HOME names what is not there. "private": an empty directory of each sandbox's own, at
+ * the host's path, which is gone with it.
+ */
+export type SandboxHome = "none" | "private";
+
+/**
+ * The host's tools that a command finds. "host": those of the host's PATH, with what they need, read-only and at the
+ * same paths. `paths`: further absolute paths to show. `exclude`: absolute paths that are not shown.
+ */
+export type SandboxTools =
+  | "none"
+  | "host"
+  | { paths?: readonly string[] | undefined; exclude?: readonly string[] | undefined };
+
 /** Options of `BubblewrapNativeRunner`. */
 export type BubblewrapNativeRunnerOptions = RunnerOptions &
   InTransaction & {
@@ -93,6 +108,10 @@ export type BubblewrapNativeRunnerOptions = RunnerOptions &
      * /workspace are mounted after the workspace. Default none.
      */
     mounts?: readonly NativeMount[] | undefined;
+    /** The home of commands. Default "private". */
+    home?: SandboxHome | undefined;
+    /** The host's tools that commands find. Default "host" if `roBinds` is left out, else "none". */
+    tools?: SandboxTools | undefined;
     /** The network of commands. Default "deny". */
     network?: BubblewrapNetwork | undefined;
     /** The isolation mode. Default "strict". */

@@ -8,6 +8,7 @@ import type {
   LiveCallbacks,
   NativeAddon,
   NativeContext,
+  NativeHomeView,
   NativePlan,
   NativeRequest,
   NativeSpawnRequest,
@@ -98,6 +99,8 @@ export class FakeAddon {
   /** What live processes were told: the call's name and its arguments. */
   readonly reported: [string, ...unknown[]][] = [];
   policyTextCalls = 0;
+  /** What the handles were told to show of home and tools. */
+  homeViews: NativeHomeView[] = [];
   closed = 0;
   readonly poolState = { standing: 2, taken: 5, missed: 1, discarded: 3 };
   warmFailure: Error | undefined;
@@ -144,6 +147,9 @@ export class FakeAddon {
       policyText() {
         fake.policyTextCalls += 1;
         return "native-runner-policy 1\n";
+      }
+      showHome(view: NativeHomeView) {
+        fake.homeViews.push(view);
       }
       exec(request: NativeRequest, context: NativeContext) {
         fake.#refuse();

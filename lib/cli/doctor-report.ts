@@ -6,12 +6,15 @@ import { join } from "node:path";
 import { performance } from "node:perf_hooks";
 
 import type { BubblewrapNetwork } from "../../types/public.js";
+import { HomeSource } from "../home/home-view.js";
+import type { Found } from "../home/host-tools.js";
 import { loadAddon } from "../native.js";
 import { nestingSigns } from "../project/nesting.js";
 import { nestingFor } from "../project/project-runner.js";
 import { LocalNativeRunner } from "../runners/local.js";
 import { type ClonesProof, proveClones } from "../runtime/availability.js";
 import type { RuntimeConfig } from "../runtime/config.js";
+import { kDefaultRuntimeBinds } from "../runtime/config-schema.js";
 import { ConfiguredRuntime } from "../runtime/configured-runtime.js";
 import type { RuntimeSettings } from "../runtime/create.js";
 import {
@@ -20,7 +23,7 @@ import {
   missingBwrapOptions,
   readHostFacts,
 } from "../runtime/host-facts.js";
-import { kKinds } from "../runtime/kinds.js";
+import { kKinds, unlessDefault } from "../runtime/kinds.js";
 import {
   kConfiningNames,
   kRuntimeNames,
@@ -66,6 +69,8 @@ export type DoctorReport = {
   chosen: RuntimeName | null;
   run: DoctorRun;
   runtimes: DoctorRuntime[];
+  /** The tools of PATH that are not in the default mounts, and the entries of PATH that are not shown. */
+  tools: DoctorTools;
   /** Warnings about the operator's variables. */
   warnings: string[];
 };
@@ -108,6 +113,9 @@ export function chosenOf(
   const fits = (name: RuntimeName) => available.has(name) && !(mustConfine && name === "native");
   return candidates.find(fits) ?? null;
 }
+
+/** No entry of PATH lies in it. */
+const kNoWorkspace = "/nonexistent/workspace";
 
 function runOf(
   { config, chosenBy }: Policy,
@@ -164,8 +172,19 @@ export async function examine(version: string, policy: Policy): Promise<DoctorRe
     chosen,
     run: runOf(policy, chosen, available),
     runtimes,
+    tools: toolsOf(config),
     warnings,
   };
+}
+
+/** The host's tools as Bubblewrap's commands find them. */
+type DoctorTools = Pick<Found, "tools" | "leftOut">;
+
+function toolsOf({ bubblewrap }: RuntimeConfig): DoctorTools {
+  const roBinds = unlessDefault(bubblewrap.roBinds, kDefaultRuntimeBinds);
+  const { home, tools, mounts } = bubblewrap;
+  const found = new HomeSource({ shadowDir: kNoWorkspace, home, tools, roBinds, mounts }).found();
+  return { tools: found?.tools ?? [], leftOut: found?.leftOut ?? [] };
 }
 
 /** The effect of being inside another sandbox. */

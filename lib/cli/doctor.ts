@@ -108,6 +108,23 @@ const kProcTexts = {
   host: "a sandbox inside it shows the outer /proc, read-only",
 } as const;
 
+function toolsText({ tools: { tools, leftOut } }: DoctorReport, colors: Colors): string[] {
+  if (tools.length === 0 && leftOut.length === 0) return [];
+  const lines = ["", colors.bold("Tools of PATH that commands in Bubblewrap find")];
+  if (tools.length > 0) {
+    const table = new Table({
+      head: ["Tool", "Shown, read-only", "Does not work"],
+      colWidths: [18, 48, 34],
+      wordWrap: true,
+      wrapOnWordBoundary: false,
+      style: { head: [], border: [] },
+    });
+    table.push(...tools.map(({ name, shown, cannot }) => [name, shown.join("\n"), cannot]));
+    lines.push(table.toString());
+  }
+  return [...lines, ...leftOut.map(({ path, why }) => `  not shown: ${path}: ${why}`)];
+}
+
 /** If bwrap can't create a sandbox, a runtime that needs no mounts may still confine. */
 function withoutBwrap(runtimes: readonly DoctorRuntime[]): string {
   const others = runtimes.filter(({ name, available }) => available && name !== "native");
@@ -160,6 +177,7 @@ export function doctorText(report: DoctorReport, useColors: boolean, columns = 1
     ...nestingText(report),
     table.toString(),
     ...report.runtimes.flatMap((runtime) => details(runtime, colors)),
+    ...toolsText(report, colors),
     "",
     ...report.warnings.map((warning) => colors.yellow(`warning: ${warning}`)),
     ...runText(report),

@@ -16,6 +16,8 @@ export function flagOf(name: (typeof kFlagged)[number]): Option {
   switch (value.kind) {
     case "word":
       return option.choices(value.words);
+    case "tools":
+      return option.choices(["none", "host"]);
     case "network":
       return option.choices(["allow", "deny"]);
     case "path":

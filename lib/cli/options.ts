@@ -14,6 +14,7 @@ import type {
   NativeSpawnLimits,
   NetworkMode,
   NetworkPreset,
+  SandboxHome,
 } from "../../types/public.js";
 import { AuditLog } from "../audit-log/audit-log.js";
 import type { RuntimeType } from "../runtime/runtime.js";
@@ -38,6 +39,8 @@ export type CliOptions = AuditOption & {
   mount?: NativeMount[];
   env?: [name: string, value: string][];
   envPolicy: EnvironmentPolicy;
+  home?: SandboxHome;
+  tools?: "none" | "host";
   isolation?: IsolationMode;
   bwrap?: string;
   runtime?: RuntimeType;

@@ -35,6 +35,8 @@ export type PolicyOptions = Partial<
     | "network"
     | "allowHost"
     | "allowPreset"
+    | "home"
+    | "tools"
     | "isolation"
     | "bwrap"
     | "roBind"
@@ -77,6 +79,16 @@ function withReadOnly(
   if (defaultRoBinds && roBind.length === 0) return [...list];
   const named = unlessDefault(list, defaults) ?? defaults.filter((path) => existsSync(path));
   return [...new Set([...(defaultRoBinds ? named : []), ...roBind.map((path) => resolve(path))])];
+}
+
+/** Paths of --ro-bind are added to the default ones, so they do not take the host's tools away. */
+function toolsBeside(
+  { tools, roBinds }: RuntimeConfig["bubblewrap"],
+  { roBind, defaultRoBinds = true }: PolicyOptions,
+): Pick<RuntimeConfig["bubblewrap"], "tools"> {
+  const isDefault = unlessDefault(roBinds, kDefaultRuntimeBinds) === undefined;
+  const isBeside = tools === undefined && isDefault && defaultRoBinds && roBind !== undefined;
+  return isBeside ? { tools: "host" } : {};
 }
 
 /** Returns the network of a runtime under a configuration. */
@@ -124,6 +136,7 @@ export function resolvePolicy({ options, file, variables }: PolicySources): Poli
     network: withHosts(base.network, options),
     bubblewrap: {
       ...bubblewrap,
+      ...toolsBeside(bubblewrap, options),
       ...replacing(options),
       network: bubblewrap.network && withHosts(bubblewrap.network, options),
       roBinds: withReadOnly(bubblewrap.roBinds, kDefaultRuntimeBinds, options),

@@ -8,6 +8,8 @@ import type {
   IsolationMode,
   NativeMount,
   PoolState,
+  SandboxHome,
+  SandboxTools,
 } from "../../types/public.js";
 import type { Transaction } from "../../types/transaction.js";
 import type {
@@ -19,6 +21,7 @@ import type {
 import { takeAuditLog } from "../audit-log/sink.js";
 import { fromNative } from "../errors.js";
 import { copyOptions } from "../fields.js";
+import { HomeSource } from "../home/home-view.js";
 import { loadAddon } from "../native.js";
 import { networkOption, withNetwork } from "../network.js";
 import { completed, kAllOfBubblewrap } from "../options.js";
@@ -52,6 +55,10 @@ export class BubblewrapNativeRunner extends SessionRunner {
   readonly mounts: readonly NativeMount[];
   /** The network of commands, as given. Default "deny". */
   readonly network: BubblewrapNetwork;
+  /** The home of commands. Default "private". */
+  readonly home: SandboxHome;
+  /** The host's tools that commands find; undefined: "host" if `roBinds` was left out, else "none". */
+  readonly tools: SandboxTools | undefined;
   /** The isolation mode. Default "strict". */
   readonly isolation: IsolationMode;
   /** Selects the host's variables that a command gets. Default "scrub". */
@@ -93,6 +100,7 @@ export class BubblewrapNativeRunner extends SessionRunner {
     const supervised = new Supervised(
       (addon) => new addon.BubblewrapNativeRunner(natively, taken?.handle),
     );
+    supervised.home = new HomeSource(own);
     supervised.meter.recordTo(sink);
     super(
       supervised,
@@ -110,6 +118,8 @@ export class BubblewrapNativeRunner extends SessionRunner {
     this.roBinds = all.roBinds;
     this.mounts = all.mounts;
     this.network = all.network;
+    this.home = all.home;
+    this.tools = all.tools;
     this.isolation = all.isolation;
     this.envPolicy = all.envPolicy;
     this.extraArgs = all.extraArgs;

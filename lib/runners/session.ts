@@ -17,7 +17,7 @@ import { copyOptions, expectFields, type FieldsOf } from "../fields.js";
 import type { RunMeter } from "../metrics/run-meter.js";
 import { checkSignal, onAbort } from "./abort.js";
 import { waitForPort } from "./sandbox-process.js";
-import { type Ready, Supervised } from "./supervised.js";
+import { type HomeKeeper, type Ready, Supervised } from "./supervised.js";
 
 const kShared: readonly SessionShare[] = Object.freeze([
   "workspace",
@@ -64,7 +64,7 @@ export class Session implements NativeSession {
   /** @throws (rejects) {@link SandboxError} if no session is possible. */
   static async open(supervised: Supervised<SessionHandle>): Promise<Session> {
     try {
-      const { opened, ended } = supervised.handle.open();
+      const { opened, ended } = supervised.furnished().open();
       return new Session(supervised, await opened, ended);
     } catch (error) {
       throw fromNative(error);
@@ -157,17 +157,20 @@ export class Sessions {
   /** Does not keep sessions that their users have dropped. */
   readonly #open = new Set<Open>();
   readonly #ready: Ready;
+  readonly #home: () => HomeKeeper | undefined;
   #isClosed = false;
 
-  /** @param meter the runner's, like `ready`. */
+  /** @param meter the runner's, like `ready` and `home`. */
   constructor(
     make: (addon: NativeAddon, options: SessionOptions) => SessionHandle,
     meter: RunMeter,
     ready: Ready,
+    home: () => HomeKeeper | undefined,
   ) {
     this.#make = make;
     this.#meter = meter;
     this.#ready = ready;
+    this.#home = home;
   }
 
   async open(options: SessionOptions = {}): Promise<NativeSession> {
@@ -181,6 +184,8 @@ export class Sessions {
     if (this.#isClosed) throw runnerClosed();
     const supervised = new Supervised((addon) => this.#make(addon, own), this.#meter);
     supervised.ready = this.#ready;
+    const view = this.#home()?.current(); // for as long as the session lives
+    if (view !== undefined) supervised.home = { current: () => view };
     const opening = Session.open(supervised);
     this.#opening.set(supervised, opening);
     try {

@@ -107,6 +107,7 @@ export abstract class SessionRunner extends SupervisedRunner {
       (addon, options) => makeSession(addon, options, supervised.poolNumber()),
       supervised.meter,
       (hasWaited) => supervised.ready(hasWaited),
+      () => supervised.home,
     );
   }
 

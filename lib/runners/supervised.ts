@@ -10,6 +10,7 @@ import { isMainThread } from "node:worker_threads";
 import type {
   NativeAddon,
   NativeContext,
+  NativeHomeView,
   NativeRequest,
   NativeSpawnRequest,
   RunnerHandle,
@@ -48,6 +49,9 @@ function loadOrFailure(): { addon: NativeAddon } | { failure: unknown } {
  */
 export type Ready = (hasWaited?: boolean) => Promise<void> | undefined;
 
+/** Knows what sandboxes show of the user's home and tools: the same object as long as that is the same. */
+export type HomeKeeper = { current(): NativeHomeView };
+
 /** The addon reports an invalid value. */
 const isExplained = ({ explain }: { explain?: unknown }) =>
   explain === true || explain === "lookups";
@@ -62,6 +66,9 @@ export class Supervised<Handle extends RunnerHandle = RunnerHandle> {
   #earlier = kNoPool;
   /** Called before each call that starts something. */
   ready: Ready = () => undefined;
+  /** Asked before each of them; undefined: sandboxes show neither home nor tools. */
+  home: HomeKeeper | undefined;
+  #shown: NativeHomeView | undefined;
   #policyHash: string | undefined;
   readonly #runs = new Map<number, Promise<unknown>>();
   #closed: Promise<void> | undefined;
@@ -118,7 +125,7 @@ export class Supervised<Handle extends RunnerHandle = RunnerHandle> {
     this.meter.called();
     try {
       for (let waits = this.ready(); waits; waits = this.ready(true)) await waits;
-      const handle = this.handle;
+      const handle = this.furnished();
       const context = this.#context();
       expectObject(input, "input");
       const signal = checkSignal(input.signal);
@@ -155,10 +162,11 @@ export class Supervised<Handle extends RunnerHandle = RunnerHandle> {
   async explain(input: RunnerExecInput): Promise<BubblewrapExplanation> {
     try {
       for (let waits = this.ready(); waits; waits = this.ready(true)) await waits;
+      const handle = this.furnished();
       const context = this.#context();
       const isObject = typeof input === "object" && input !== null;
       const request = isObject ? requestOf(input, new Callbacks()) : input;
-      const plan = this.handle.explain(request, context);
+      const plan = handle.explain(request, context);
       const { outcome, audits } = await plan.done;
       if (outcome.kind === "setup-failed") {
         throw new SandboxError(outcome.reason, { code: "ERR_SANDBOX_SETUP", fix: outcome.fix });
@@ -182,7 +190,7 @@ export class Supervised<Handle extends RunnerHandle = RunnerHandle> {
   async warm(): Promise<number> {
     try {
       for (let waits = this.ready(); waits; waits = this.ready(true)) await waits;
-      return await this.handle.warm();
+      return await this.furnished().warm();
     } catch (error) {
       throw fromNative(error);
     } finally {
@@ -220,6 +228,7 @@ export class Supervised<Handle extends RunnerHandle = RunnerHandle> {
     if ("failure" in this.#state || this.#closed) return;
     this.#earlier = { ...this.pool(), standing: 0 };
     this.#state = this.#begin(loadAddon());
+    this.#shown = undefined;
   }
 
   /** Aborts all runs, ends the pool, and resolves when no process remains; no later run starts. */
@@ -249,6 +258,18 @@ export class Supervised<Handle extends RunnerHandle = RunnerHandle> {
     return this.#state.handle;
   }
 
+  /** The handle, which has been told what to show of home and tools. @throws like {@link handle}. */
+  furnished(): Handle {
+    const { handle } = this;
+    const view = this.home?.current();
+    if (view !== undefined && view !== this.#shown) {
+      handle.showHome(view);
+      this.#shown = view;
+      this.#policyHash = undefined;
+    }
+    return handle;
+  }
+
   /** SHA-256 (hex) of the policy's canonical text. @throws like {@link handle}. */
   policyHash(): string {
     this.#policyHash ??= createHash("sha256").update(this.handle.policyText()).digest("hex");
@@ -263,7 +284,7 @@ export class Supervised<Handle extends RunnerHandle = RunnerHandle> {
   }
 
   async #run(input: RunnerExecInput): Promise<SandboxedExecResult> {
-    const handle = this.handle;
+    const handle = this.furnished();
     const context = this.#context();
     // Any value that is not an object goes to the addon unchanged, which reports it.
     if (typeof input !== "object" || input === null) return handle.exec(input, context).done;

@@ -1,6 +1,12 @@
 /** The configuration of the runtimes: its fields and their defaults. */
 
-import type { BubblewrapNetwork, IsolationMode, NativeMount } from "../../types/public.js";
+import type {
+  BubblewrapNetwork,
+  IsolationMode,
+  NativeMount,
+  SandboxHome,
+  SandboxTools,
+} from "../../types/public.js";
 import type { ShellAllowlistMode, ShellBlockRule } from "../shell-policy/policy.js";
 import type { RuntimeType } from "./runtime.js";
 
@@ -52,6 +58,10 @@ export type BubblewrapConfig = {
   allowWriteWorkspace: boolean;
   /** Options for bwrap, passed verbatim. Default none. */
   extraArgs: string[];
+  /** The home of commands. Default "private". */
+  home?: SandboxHome | undefined;
+  /** The host's tools that commands find. Default "host" if `roBinds` is the default, else "none". */
+  tools?: SandboxTools | undefined;
   /** The isolation mode. Default "strict". */
   isolation: IsolationMode;
   /** Additional security layers inside the sandbox. Default none. */

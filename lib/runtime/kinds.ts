@@ -8,6 +8,7 @@ import type {
   InTransaction,
   NetworkMode,
   RunnerOptions,
+  SandboxTools,
 } from "../../types/public.js";
 import { invalidType, invalidValue } from "../errors.js";
 import { expectFields, type FieldsOf } from "../fields.js";
@@ -140,6 +141,13 @@ function roBinds(config: RuntimeConfig): readonly string[] {
   return named ?? kDefaultRuntimeBinds.filter((path) => existsSync(path));
 }
 
+/** The runner's own rule: with the default paths, the host's tools. */
+function tools({ bubblewrap }: RuntimeConfig): { tools?: SandboxTools } {
+  const named = unlessDefault(bubblewrap.roBinds, kDefaultRuntimeBinds);
+  const wanted = bubblewrap.tools ?? (named === undefined ? "host" : undefined);
+  return wanted === undefined ? {} : { tools: wanted };
+}
+
 /** Returns the host paths that mount options among the extra arguments expose. */
 function shownBy(extraArgs: readonly string[], options: RegExp): string[] {
   return extraArgs.flatMap((word, at) => {
@@ -175,6 +183,7 @@ export const bubblewrapKind: RuntimeKind = {
       ...options,
       ...config.bubblewrap,
       roBinds: roBinds(config),
+      ...tools(config),
       mounts: [...config.bubblewrap.mounts, ...mounts],
       network: networkOf(config),
       required: config.required,

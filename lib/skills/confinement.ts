@@ -103,6 +103,8 @@ function narrowed(config: RuntimeConfig, readable: readonly string[]): RuntimeCo
     bubblewrap: {
       ...config.bubblewrap,
       roBinds: paths,
+      home: "none",
+      tools: "none",
       // Only /tmp and /dev/shm remain writable; they are in memory and end with the run.
       allowWriteWorkspace: false,
     },

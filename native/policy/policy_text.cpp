@@ -56,7 +56,24 @@ void AddNetwork(std::string& text, Network network, const NetworkPolicy* by_doma
   if (by_domain != nullptr) text += NetworkRulesText(by_domain->rules);
 }
 
+void AddHome(std::string& text, const BubblewrapPolicy& policy) {
+  if (policy.home == Home::kPrivate) AddLine(text, "home", "private");
+  if (policy.home == Home::kKept) AddLine(text, "home", "kept");
+  if (policy.home == Home::kDirectory) AddLine(text, "home", Quoted(policy.home_directory));
+  if (policy.tools == Tools::kHost) AddLine(text, "tools", "host");
+  AddLines(text, "tool-path", policy.tool_paths);
+  AddLines(text, "tool-exclude", policy.tool_excludes);
+}
+
 }  // namespace
+
+std::string HomeViewText(const HomeView& view) {
+  std::string text;
+  for (const ShownPath& each : view.shown) {
+    AddLine(text, "shown", Quoted(each.source) + ' ' + Quoted(each.target));
+  }
+  return text;
+}
 
 std::string PolicyText(const BubblewrapPolicy& policy) {
   std::string text(kVersionLine);
@@ -77,6 +94,7 @@ std::string PolicyText(const BubblewrapPolicy& policy) {
   AddLines(text, "extra-arg", policy.extra_args);
   if (policy.with_landlock) AddLine(text, "landlock", "yes");
   AddLines(text, "required", policy.required);
+  AddHome(text, policy);
   AddEnvironment(text, policy.environment);
   return text;
 }

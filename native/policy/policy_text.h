@@ -13,6 +13,10 @@ namespace native_runner {
 // The workspace's path is left out too (the audit's argv has it), so runs of one policy in many
 // workspaces compare equal.
 std::string PolicyText(const BubblewrapPolicy& policy);
+// Returns further lines for what a view of `policy.shown` shows of the host: with tools the text
+// and its hash depend on where the host has them.
+std::string HomeViewText(const HomeView& view);
+
 std::string PolicyText(const ProjectPolicy& policy);  // leaves its folders out too
 std::string PolicyText(const LandlockPolicy& policy);
 std::string PolicyText(const FirejailPolicy& policy);

@@ -89,6 +89,12 @@ inline constexpr char kStepExecute = 'x';
 inline constexpr char kStepProc = 'P';
 // PATH: a tmpfs of the size given in the clone's request, mode 0755.
 inline constexpr char kStepTmpfs = 't';
+// PATH, and lines with paths below it: a tmpfs like kStepTmpfs's, mode 0700, which has copies of
+// the template's mounts at those paths. Directories above them are made.
+inline constexpr char kStepHome = 'h';
+inline constexpr std::size_t kMostInHome = 128;
+// PATH, a newline and a text: a regular file with this text, mode 0644.
+inline constexpr char kStepFile = 'f';
 // PATH: a devpts instance of its own (Documentation/filesystems/devpts.rst).
 inline constexpr char kStepTerminals = 'd';
 

@@ -105,7 +105,8 @@ export const imports = {
   "lib/text": "",
   "lib/change-text": "types/ lib/text picocolors",
   "lib/denials/": "types/ lib/protected-paths lib/text",
-  "lib/runners/": `types/ ${native} lib/options lib/audit-log/ lib/denials/ lib/exec-result lib/metrics/ lib/network lib/protected-paths lib/runners/`,
+  "lib/home/": "types/ lib/options lib/protected-paths",
+  "lib/runners/": `types/ ${native} lib/home/ lib/options lib/audit-log/ lib/denials/ lib/exec-result lib/metrics/ lib/network lib/protected-paths lib/runners/`,
   "lib/shell-policy/": `types/ ${input} unbash`,
   "lib/runtime/": `types/ ${native} lib/audit-log/ lib/network lib/options lib/option-schemas lib/runners/ lib/shell-policy/ valibot strip-json-comments`,
   "lib/process-sandbox/": `types/ ${native} lib/runners/ lib/runtime/`,
@@ -128,6 +129,6 @@ export const imports = {
     "types/ lib/errors lib/fields lib/runners/ lib/mcp/ lib/remote/caller/ @modelcontextprotocol/server ai @openai/agents",
   "lib/remote/workspace/": `types/ ${native} lib/runners/ valibot`,
   "lib/cli/":
-    `types/ ${native} lib/audit-log/ lib/denials/ lib/network lib/options lib/package-version lib/runners/ lib/runtime/ lib/project/ lib/text lib/change-text lib/shell-policy/policy lib/skills/ lib/mcp/ lib/review/ lib/remote/ ` +
+    `types/ ${native} lib/audit-log/ lib/denials/ lib/home/ lib/network lib/options lib/package-version lib/runners/ lib/runtime/ lib/project/ lib/text lib/change-text lib/shell-policy/policy lib/skills/ lib/mcp/ lib/review/ lib/remote/ ` +
     "commander picocolors cli-table3 @nats-io/transport-node",
 };

@@ -62,6 +62,8 @@ export type RemotePolicyOptions = Pick<
   BubblewrapNativeRunnerOptions,
   | "roBinds"
   | "mounts"
+  | "home"
+  | "tools"
   | "network"
   | "isolation"
   | "envPolicy"

@@ -56,6 +56,12 @@ const kReport: DoctorReport = {
     },
     { name: "native", available: true, state: "available", layers: [], probes: [], emptyRunMs: 1 },
   ],
+  tools: {
+    tools: [
+      { name: "nvm", root: "/h/.nvm", shown: ["/h/.nvm/versions"], cannot: "npm install -g" },
+    ],
+    leftOut: [{ path: "/h/shared", why: "others can write to /h/shared" }],
+  },
   warnings: ["A and B contradict each other"],
 };
 
@@ -69,6 +75,8 @@ describe("doctorText", () => {
     expect(text).toMatch(/Native {5}│ not confined {2}│ 1\.0 ms/);
     expect(text).toContain("  fix: first line\n       second line\n");
     expect(text).toContain("  layer    reach an abstract socket of the host (no-sockets)");
+    expect(text).toMatch(/nvm +│ \/h\/\.nvm\/versions +│ npm install -g/);
+    expect(text).toContain("  not shown: /h/shared: others can write to /h/shared\n");
     expect(text).toContain("warning: A and B contradict each other");
     expect(text.split("\n").at(-1)).toBe("auto takes landlock");
   });

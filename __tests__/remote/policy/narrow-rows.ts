@@ -37,6 +37,39 @@ export const kRows: Record<string, Row> = {
       [{ network: { presets: ["npm"] } }, "network"],
     ],
   },
+  home: {
+    policy: { home: "private" },
+    allowed: [
+      [{}, { home: "private" }],
+      [{ home: "private" }, { home: "private" }],
+      [{ home: "none" }, { home: "none" }],
+    ],
+    refused: [],
+  },
+  "no home": {
+    policy: { home: "none" },
+    allowed: [[{ home: "none" }, { home: "none" }]],
+    refused: [[{ home: "private" }, "home"]],
+  },
+  "no tools unless the policy has them": {
+    allowed: [
+      [{}, { tools: "none" }],
+      [{ tools: "none" }, { tools: "none" }],
+    ],
+    refused: [
+      [{ tools: "host" }, "tools"],
+      [{ tools: { paths: ["/root/.ssh"] } }, "tools"],
+    ],
+  },
+  tools: {
+    policy: { tools: "host" },
+    allowed: [
+      [{}, { tools: "host" }],
+      [{ tools: "host" }, { tools: "host" }],
+      [{ tools: "none" }, { tools: "none" }],
+    ],
+    refused: [[{ tools: { paths: ["/opt/zig"] } }, "tools"]],
+  },
   "network, allowed": {
     policy: { network: "allow" },
     allowed: [

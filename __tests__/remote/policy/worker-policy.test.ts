@@ -29,6 +29,8 @@ test("without a policy nothing is opened", () => {
         clone: "auto",
         prewarm: undefined,
         prewarmIdleMs: 60_000,
+        home: "private",
+        tools: "none",
       },
       limits: { timeoutMs: 3_600_000, maxStdoutBytes: 67_108_864, maxStderrBytes: 67_108_864 },
     },

@@ -12,10 +12,13 @@ import { lowerLimits, narrowOptions } from "./narrow.js";
 import { networkOf } from "./narrow-network.js";
 import { policySchema, type TenantOverride, tenantSchema } from "./policy-schema.js";
 
-/** The options of a policy that sets none. */
-const kOptions = Object.fromEntries(
-  kNarrowable.map((name) => [name, (kAllOfBubblewrap[name] as OptionRow).default]),
-) as NarrowableOptions;
+/** The options of a policy that sets none. Callers see the tools of the worker's user only if the policy says so. */
+const kOptions = {
+  ...(Object.fromEntries(
+    kNarrowable.map((name) => [name, (kAllOfBubblewrap[name] as OptionRow).default]),
+  ) as NarrowableOptions),
+  tools: "none",
+} satisfies NarrowableOptions;
 
 const kLimits: LimitCeiling = {
   timeoutMs: 3_600_000,

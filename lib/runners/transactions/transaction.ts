@@ -18,6 +18,7 @@ import type {
 } from "../../../types/transaction.js";
 import type { AuditSink } from "../../audit-log/sink.js";
 import { fromNative, invalidValue, TransactionError } from "../../errors.js";
+import { HomeSource } from "../../home/home-view.js";
 import type { TransactionCounts } from "../../metrics/run-metrics.js";
 import { withNetwork } from "../../network.js";
 import { Supervised } from "../supervised.js";
@@ -82,6 +83,7 @@ export class WorkspaceTransaction extends SessionRunner implements Transaction {
         new addon.BubblewrapSession(natively, session, handle, poolNumber),
       handle,
     );
+    supervised.home = new HomeSource(runner);
     supervised.meter.watch(() => void this.#look());
     supervised.ready = (hasWaited = false) => this.#ready(hasWaited);
     const { meter } = supervised;

@@ -72,8 +72,9 @@ bool HostEnvironment::Unchanged() const {
   return index == seen_.size();
 }
 
-const std::vector<std::string>& HostEnvironment::PassedBy(const EnvironmentPolicy& policy) {
-  if (known_ && Unchanged()) return passed_;
+const std::vector<std::string>& HostEnvironment::PassedBy(
+    const EnvironmentPolicy& policy, const std::shared_ptr<const HomeView>& view) {
+  if (known_ && view == view_ && Unchanged()) return passed_;
   seen_.clear();
   std::vector<Variable> variables;
   for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
@@ -84,6 +85,8 @@ const std::vector<std::string>& HostEnvironment::PassedBy(const EnvironmentPolic
     variables.emplace_back(text.substr(0, equals), text.substr(equals + 1));
   }
   passed_ = PassedVariables(policy, variables);
+  if (view) passed_ = FitToHome(std::move(passed_), *view);
+  view_ = view;
   known_ = true;
   return passed_;
 }
@@ -173,10 +176,15 @@ void Complete(Fields& input, ExecRequest& request, const std::vector<Variable>& 
     request.named_environment.push_back(variable.first + "=" + variable.second);
   request.is_aborted = context.is_aborted;
   request.advice = context.advice;
-  request.environment =
-      context.environment
-          ? BuildEnvironment(PassedVariables(*rules.environment, *context.environment), named, pwd)
-          : BuildEnvironment(rules.host->PassedBy(*rules.environment), named, pwd);
+  if (rules.shown != nullptr) request.home = rules.shown->view();
+  if (!context.environment) {
+    const auto& passed = rules.host->PassedBy(*rules.environment, request.home);
+    request.environment = BuildEnvironment(passed, named, pwd);
+    return;
+  }
+  auto passed = PassedVariables(*rules.environment, *context.environment);
+  if (request.home) passed = FitToHome(std::move(passed), *request.home);
+  request.environment = BuildEnvironment(passed, named, pwd);
 }
 
 // TERM is that of the new terminal, never that of the terminal that the host was started from.

@@ -23,13 +23,16 @@ TerminalSize ReadTerminalSize(Fields& size);
 // of them has changed. One per runner; main thread only, whose JavaScript changes this environ.
 class HostEnvironment {
  public:
-  const std::vector<std::string>& PassedBy(const EnvironmentPolicy& policy);
+  // `view`: what the variables have to fit, or null.
+  const std::vector<std::string>& PassedBy(const EnvironmentPolicy& policy,
+                                           const std::shared_ptr<const HomeView>& view);
 
  private:
   bool Unchanged() const;
 
   std::vector<std::string> seen_;  // environ as last seen
   std::vector<std::string> passed_;
+  std::shared_ptr<const HomeView> view_;
   bool known_ = false;
 };
 
@@ -48,8 +51,9 @@ RunContext ReadRunContext(Fields& context);
 struct InputRules {
   const EnvironmentPolicy* environment = nullptr;
   HostEnvironment* host = nullptr;
-  std::string_view cwd_label;  // start of messages about `cwd`
-  bool in_workspace = false;   // PWD is below /workspace; else it is known only when the run starts
+  const CurrentHome* shown = nullptr;  // null: neither home nor tools
+  std::string_view cwd_label;          // start of messages about `cwd`
+  bool in_workspace = false;  // PWD is below /workspace; else it is known only when the run starts
 };
 
 // The input of exec or spawn, read and copied once. Must not be used after a fault.

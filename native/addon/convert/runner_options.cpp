@@ -138,6 +138,50 @@ HostMount ReadMount(Fields& fields) {
 
 }  // namespace
 
+namespace {
+
+constexpr std::string_view kHomeWords = R"("none", "private", "kept" or { directory })";
+constexpr std::string_view kToolsWords = R"("none", "host" or { paths, exclude })";
+
+// Reads `home` and `tools`; lib finds out what they show.
+void ReadHome(Fields& options, BubblewrapPolicy& policy) {
+  policy.home = Home::kPrivate;
+  if (const auto value = options.Value("home"); value && value->IsObject()) {
+    policy.home = Home::kDirectory;
+    options.Object("home", [&policy](Fields& home) {
+      policy.home_directory = home.RequiredString("directory");
+    });
+  } else if (value) {
+    const std::string text = value->IsString() ? value->As<Napi::String>().Utf8Value() : "";
+    if (text == "none") {
+      policy.home = Home::kNone;
+    } else if (text == "kept") {
+      policy.home = Home::kKept;
+    } else if (text != "private") {
+      options.Fail("home", ErrorCode::kInvalidValue, kHomeWords.data(), *value);
+    }
+  }
+  policy.tools = policy.ro_binds_named ? Tools::kNone : Tools::kHost;
+  if (const auto value = options.Value("tools"); value && value->IsObject()) {
+    policy.tools = Tools::kHost;
+    options.Object("tools", [&policy](Fields& tools) {
+      policy.tool_paths = ReadStrings(tools, "paths");
+      policy.tool_excludes = ReadStrings(tools, "exclude");
+    });
+  } else if (value) {
+    const std::string text = value->IsString() ? value->As<Napi::String>().Utf8Value() : "";
+    policy.tools = text == "host" ? Tools::kHost : Tools::kNone;
+    if (text != "host" && text != "none") {
+      options.Fail("tools", ErrorCode::kInvalidValue, kToolsWords.data(), *value);
+    }
+  }
+  if (policy.home != Home::kNone || policy.tools != Tools::kNone) {
+    policy.shown = std::make_shared<CurrentHome>();
+  }
+}
+
+}  // namespace
+
 BubblewrapPolicy ReadBubblewrapPolicy(Fields& options) {
   BubblewrapPolicy policy;
   policy.bwrap_path = options.String("bwrapPath").value_or(policy.bwrap_path);
@@ -158,6 +202,7 @@ BubblewrapPolicy ReadBubblewrapPolicy(Fields& options) {
   policy.environment = ReadEnvironmentPolicy(options);
   policy.environment.own_proxy = policy.network == Network::kByDomain;
   policy.required = ReadStrings(options, "required");
+  ReadHome(options, policy);
   policy.extra_args = ReadStrings(options, "extraArgs");
   policy.with_proc = options.Boolean("procBind").value_or(true);
   policy.with_dev = options.Boolean("devBind").value_or(true);

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "addon/values/value_builder.h"
+#include "policy/policy_text.h"
 #include "supervise/preparation/leases.h"
 
 namespace native_runner {
@@ -119,8 +120,10 @@ RunnerCore::RunnerCore(EnvironmentState* state, Options options)
       rules_(options.rules),
       policy_text_(std::move(options.policy_text)),
       pool_(state, runtime_, options.pool),
-      asker_(options.asker) {
+      asker_(options.asker),
+      shown_(std::move(options.shown)) {
   rules_.host = &host_environment_;
+  rules_.shown = shown_.get();
   if (options.max_concurrent) lane_ = state_->NewLane(*options.max_concurrent);
 }
 
@@ -183,7 +186,31 @@ Napi::Value RunnerCore::PoolNumber(const Napi::CallbackInfo& info) {
 }
 
 Napi::Value RunnerCore::PolicyText(const Napi::CallbackInfo& info) {
-  return Napi::String::New(info.Env(), policy_text_);
+  const auto view = shown_ ? shown_->view() : nullptr;
+  return Napi::String::New(info.Env(), view ? policy_text_ + HomeViewText(*view) : policy_text_);
+}
+
+void RunnerCore::ShowHome(const Napi::CallbackInfo& info) {
+  if (!shown_) return;
+  Reader reader(info.Env());
+  auto view = std::make_shared<HomeView>();
+  Fields::Of(reader, info[0], {"view", "view."}, [&view](Fields& fields) {
+    view->path = fields.String("path").value_or("");
+    view->directory = fields.String("directory").value_or("");
+    view->link = fields.String("link").value_or("");
+    view->git_config = fields.String("gitConfig").value_or("");
+    fields.Objects("shown", [&view](Fields& each) {
+      ShownPath shown;
+      shown.source = each.RequiredString("source");
+      shown.target = each.RequiredString("target");
+      view->shown.push_back(std::move(shown));
+    });
+    view->replaced = fields.Variables("replaced").value_or(std::vector<Variable>());
+    view->dropped = fields.Strings("dropped").value_or(std::vector<std::string>());
+    view->failure = fields.String("failure").value_or("");
+    view->fix = fields.String("fix").value_or("");
+  });
+  if (!reader.failed()) shown_->Show(std::move(view));
 }
 
 namespace {

@@ -67,6 +67,7 @@ class RunnerCore {
     std::optional<std::size_t> max_concurrent;  // none: the lane that runners share
     std::optional<PoolRule> pool;               // none: nothing is prewarmed
     std::uint64_t asker = 0;                    // of the policy's network; 0: none
+    std::shared_ptr<CurrentHome> shown;         // null: neither home nor tools
   };
 
   RunnerCore(EnvironmentState* state, Options options);
@@ -80,6 +81,8 @@ class RunnerCore {
   void Abort(const Napi::CallbackInfo& info);
   void AbortAndWait(const Napi::CallbackInfo& info);
   Napi::Value PolicyText(const Napi::CallbackInfo& info);
+  // Takes what the next sandboxes show of home and tools, as NativeHomeView in types/addon.d.ts.
+  void ShowHome(const Napi::CallbackInfo& info);
   Napi::Value Warm(const Napi::CallbackInfo& info) { return pool_.Warm(info.Env()); }
   Napi::Value Pool(const Napi::CallbackInfo& info) { return pool_.State(info.Env()); }
   // Returns the number by which the runner's sessions find its templates; 0: no templates.
@@ -119,6 +122,7 @@ class RunnerCore {
   EnvironmentState::Lane lane_;
   RunnerPool pool_;
   std::uint64_t asker_;
+  std::shared_ptr<CurrentHome> shown_;
 };
 
 // A runner whose commands run in one session: Open() opens it, and the destructor ends it.

@@ -85,6 +85,12 @@ std::shared_ptr<const RuntimeKind> MakeBackend(Reader& reader, const Napi::Value
   return std::make_shared<const RuntimeKind>(std::move(policy));
 }
 
+template <typename Policy>
+std::shared_ptr<CurrentHome> ShownOf(const Policy& policy) {
+  if constexpr (requires { policy.shown; }) return policy.shown;
+  return nullptr;
+}
+
 // True if a policy can have a network by domain.
 template <typename Policy>
 concept ByDomain = requires(Policy policy) {
@@ -133,12 +139,13 @@ std::unique_ptr<RunnerCore> Make(const Napi::CallbackInfo& info, const char* cwd
   if (reader.failed()) return nullptr;
   made.policy_text = PolicyText(policy);
   made.asker = AddAsker(info, asked, policy);
+  made.shown = ShownOf(policy);
   const auto runtime = MakeBackend<RuntimeKind>(reader, info[1], std::move(policy));
   if (reader.failed()) {
     StateOf(info)->askers().Remove(made.asker);
     return nullptr;
   }
-  made.rules = {&runtime->policy().environment, nullptr, cwd_label, in_workspace};
+  made.rules = {&runtime->policy().environment, nullptr, nullptr, cwd_label, in_workspace};
   made.runtime = runtime;
   return std::make_unique<RunnerCore>(StateOf(info), std::move(made));
 }
@@ -171,12 +178,13 @@ std::unique_ptr<SessionCore> MakeSession(const Napi::CallbackInfo& info, bool in
   if (reader.failed()) return nullptr;
   made.policy_text = PolicyText(policy);
   made.asker = AddAsker(info, asked, policy);
+  made.shown = ShownOf(policy);
   const auto inner = MakeBackend<RuntimeKind>(reader, info[2], std::move(policy));
   if (reader.failed()) {
     StateOf(info)->askers().Remove(made.asker);
     return nullptr;
   }
-  made.rules = {&inner->policy().environment, nullptr, "NativeRunner.exec", in_workspace};
+  made.rules = {&inner->policy().environment, nullptr, nullptr, "NativeRunner.exec", in_workspace};
   return std::make_unique<SessionCore>(
       StateOf(info), std::make_shared<const SessionBackend>(inner, rule), std::move(made));
 }
@@ -237,6 +245,7 @@ class RunnerObject : public Napi::ObjectWrap<RunnerObject<kMake>> {
         Method<&Core::Abort>("abort"),
         Method<&Core::AbortAndWait>("abortAndWait"),
         Method<&Core::PolicyText>("policyText"),
+        Method<&Core::ShowHome>("showHome"),
         Method<&Core::Warm>("warm"),
         Method<&Core::Close>("close"),
         Method<&Core::Pool>("pool"),

@@ -230,6 +230,25 @@ inline int CloneMount(const char* path) {
   constexpr unsigned kClone = 1;  // OPEN_TREE_CLONE; close-on-exec is O_CLOEXEC's bit
   return static_cast<int>(Call(SYS_open_tree, AT_FDCWD, path, kClone | O_CLOEXEC));
 }
+// Returns a detached copy of the mount at `path` with all that is mounted in it.
+inline int CloneMounts(const char* path) {
+  constexpr unsigned kClone = 1;           // OPEN_TREE_CLONE
+  constexpr unsigned kRecursive = 0x8000;  // AT_RECURSIVE
+  return static_cast<int>(Call(SYS_open_tree, AT_FDCWD, path, kClone | kRecursive | O_CLOEXEC));
+}
+// Attaches a detached mount at `path` (move_mount(2)).
+inline long AttachMount(int mount, const char* path) {
+  constexpr unsigned kFromEmptyPath = 4;  // MOVE_MOUNT_F_EMPTY_PATH
+  return Call(SYS_move_mount, mount, "", AT_FDCWD, path, kFromEmptyPath);
+}
+inline long MakeDirectory(const char* path, mode_t mode) {
+  return Call(SYS_mkdirat, AT_FDCWD, path, mode);
+}
+// Makes a regular file and returns its descriptor; -errno on failure.
+inline int MakeFile(const char* path, mode_t mode) {
+  return static_cast<int>(
+      Call(SYS_openat, AT_FDCWD, path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, mode));
+}
 // Opens the file system mounted at `root` for reconfiguration, unchanged (fspick(2)).
 inline long PickMounted(int root) {
   constexpr int kCloseOnExec = 1;  // FSPICK_CLOEXEC

@@ -121,6 +121,21 @@ bool MapWhileDumpable(const UserMap& map, int proc) {
   return is_mapped;
 }
 
+// A path of a step's text.
+using Line = FixedText<PATH_MAX>;
+
+// Takes a line, which ends with a newline or with the text. False if it is no absolute path.
+bool TakeLine(const char** text, Line* line) {
+  std::size_t size = 0;
+  while ((*text)[size] != '\0' && (*text)[size] != '\n')
+    ++size;
+  line->Clear();
+  line->Add(*text, size);
+  *text += size;
+  if (**text == '\n') ++*text;
+  return line->c_str()[0] == '/' && !line->cut();
+}
+
 class Taker {
  public:
   Taker(const CloneSteps& steps, const CloneRequest& request, int proc, const HostChannel& control,
@@ -145,7 +160,11 @@ class Taker {
         return Mount("proc", steps_.proc,
                      steps_.is_proc_read_only ? kProcFlags | MS_RDONLY : kProcFlags, nullptr);
       case kStepTmpfs:
-        return MountTmpfs(text);
+        return MountTmpfs(text, "mode=0755");
+      case kStepHome:
+        return MakeHome(text);
+      case kStepFile:
+        return MakeTextFile(text);
       case kStepTerminals:
         return Mount("devpts", text, MS_NOSUID | MS_NOEXEC, "newinstance,ptmxmode=0666,mode=620");
       case kStepNetworkNamespace:
@@ -169,12 +188,82 @@ class Taker {
     return refusal_->Because(path, result);
   }
 
-  bool MountTmpfs(const char* path) const {
+  bool MountTmpfs(const char* path, const char* mode) const {
     FixedText<48> options;
-    options.Add("mode=0755");
+    options.Add(mode);
     if (request_.tmp_bytes != 0)
       options.Add(",size=").AddNumber(static_cast<long>(request_.tmp_bytes));
     return Mount("tmpfs", path, MS_NOSUID | MS_NODEV, options.c_str());
+  }
+
+  // Copies the template's mounts before the home hides them, and attaches the copies in it.
+  bool MakeHome(const char* lines) const {
+    Line home;
+    if (!TakeLine(&lines, &home)) return RefuseStep(refusal_);
+    const char* rest = lines;
+    int copies[kMostInHome];
+    std::size_t count = 0;
+    for (Line path; *rest != '\0'; ++count) {
+      if (count == kMostInHome || !TakeLine(&rest, &path)) return RefuseStep(refusal_);
+      copies[count] = kernel::CloneMounts(path.c_str());
+      if (copies[count] < 0) return RefuseMount(path, copies[count]);
+    }
+    if (!MakeDirectories(home, 0) || !MountTmpfs(home.c_str(), "mode=0700")) return false;
+    for (std::size_t at = 0; at < count; ++at) {
+      Line path;
+      TakeLine(&lines, &path);
+      if (!MakePlace(path, copies[at], home.size())) return false;
+      const long result = kernel::AttachMount(copies[at], path.c_str());
+      kernel::Close(copies[at]);
+      if (result != 0) return RefuseMount(path, result);
+    }
+    return true;
+  }
+
+  bool RefuseMount(const Line& path, long result) const {
+    refusal_->text.Add("mount on ");
+    return refusal_->Because(path.c_str(), result);
+  }
+
+  // Makes the missing directories of `path`, which begin after `known` characters, and itself.
+  bool MakeDirectories(const Line& path, std::size_t known) const {
+    Line above;
+    for (std::size_t at = known + 1; at <= path.size(); ++at) {
+      if (path.c_str()[at] != '/' && path.c_str()[at] != '\0') continue;
+      above.Clear();
+      above.Add(path.c_str(), at);
+      const long result = kernel::MakeDirectory(above.c_str(), 0755);
+      if (result != 0 && result != -EEXIST && result != -EROFS) return RefuseMount(above, result);
+    }
+    return true;
+  }
+
+  // Makes a place for the mount: a directory or a file, as it is one.
+  bool MakePlace(const Line& path, int mount, std::size_t known) const {
+    struct stat status {};
+    if (kernel::Stat(mount, &status) == 0 && (status.st_mode & S_IFMT) == S_IFDIR)
+      return MakeDirectories(path, known);
+    std::size_t end = path.size();
+    while (end > 0 && path.c_str()[end] != '/')
+      --end;
+    Line above;
+    above.Add(path.c_str(), end);
+    if (end > known && !MakeDirectories(above, known)) return false;
+    const int file = kernel::MakeFile(path.c_str(), 0644);
+    if (file < 0 && file != -EEXIST) return RefuseMount(path, file);
+    if (file >= 0) kernel::Close(file);
+    return true;
+  }
+
+  bool MakeTextFile(const char* text) const {
+    Line path;
+    if (!TakeLine(&text, &path)) return RefuseStep(refusal_);
+    const int file = kernel::MakeFile(path.c_str(), 0644);
+    if (file < 0) return RefuseMount(path, file);
+    const std::size_t size = std::strlen(text);
+    const long written = kernel::Write(file, text, size);
+    kernel::Close(file);
+    return written == static_cast<long>(size) || RefuseMount(path, written);
   }
 
   bool Listen(const char* ports) const {
@@ -228,6 +317,8 @@ class Taker {
         if (*read->proc != '/') return RefuseStep(refusal);
         break;
       case kStepTmpfs:
+      case kStepHome:
+      case kStepFile:
       case kStepTerminals:
         if (*text != '/') return RefuseStep(refusal);
         break;

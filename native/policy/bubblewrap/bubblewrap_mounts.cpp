@@ -142,7 +142,7 @@ bool IsBind(const Mount& mount) {
 }
 
 bool Covers(const Mount& mount) {
-  return IsBind(mount) || mount.kind == Mount::Kind::kTmpfs;
+  return IsBind(mount) || mount.kind == Mount::Kind::kTmpfs || mount.kind == Mount::Kind::kHome;
 }
 
 MountPoint PointIn(const Mount& base, const Mount& mount) {

@@ -122,6 +122,17 @@ void AddMount(Options& options, const Mount& mount) {
       options.push_back(std::to_string(mount.descriptor));
       options.push_back(mount.target);
       break;
+    case Mount::Kind::kHome:
+      if (mount.is_for_owner) Add(options, {"--perms", "0700"});
+      if (mount.size_bytes > 0) AddOnTarget(options, "--size", std::to_string(mount.size_bytes));
+      AddOnTarget(options, "--tmpfs", mount.target);
+      break;
+    case Mount::Kind::kFile:
+      if (mount.is_for_all) Add(options, {"--perms", "0644"});
+      options.emplace_back("--file");
+      options.push_back(std::to_string(mount.descriptor));
+      options.push_back(mount.target);
+      break;
     case Mount::Kind::kWord:
       options.push_back(mount.source);
       break;
@@ -221,13 +232,50 @@ void Append(std::vector<Mount>& to, const std::vector<Mount>& more) {
   to.insert(to.end(), more.begin(), more.end());
 }
 
-// Adds the sandbox's own file systems, then the read-only binds in their order. A bind of "/" comes
-// first, since it would hide every mount made before it. Returns true if there was one.
+std::vector<Mount> ShownBinds(const HomeView& view) {
+  std::vector<Mount> binds;
+  for (const ShownPath& each : view.shown) {
+    binds.push_back(
+        {.kind = Mount::Kind::kReadOnlyBind, .source = each.source, .target = each.target});
+  }
+  return binds;
+}
+
+// Adds the home, and what is shown in it and elsewhere.
+void AddHome(std::vector<Mount>& mounts, const BubblewrapPolicy& policy, const HostFacts& facts,
+             std::uint64_t tmp_bytes) {
+  if (!facts.home) return;
+  const HomeView& view = *facts.home;
+  const bool is_own = !view.path.empty() && view.directory.empty();
+  if (is_own && !SamePath(view.path, policy.tmp_path)) {
+    Mount& home = mounts.emplace_back(OnTarget(Mount::Kind::kHome, view.path));
+    home.size_bytes = tmp_bytes;
+    home.is_for_owner = facts.bwrap_perms;
+  } else if (!view.path.empty() && !is_own) {
+    mounts.push_back({.kind = Mount::Kind::kBind, .source = view.directory, .target = view.path});
+  }
+  if (is_own && !view.git_config.empty()) {
+    mounts.push_back({.kind = Mount::Kind::kFile,
+                      .source = view.git_config,
+                      .target = JoinPath(view.path, ".gitconfig"),
+                      .descriptor = facts.git_config_descriptor,
+                      .is_for_all = facts.bwrap_perms});
+  }
+  if (!view.link.empty()) {
+    mounts.push_back({.kind = Mount::Kind::kSymlink, .source = view.path, .target = view.link});
+  }
+  Append(mounts, ShownBinds(view));
+}
+
+// Adds the sandbox's own file systems, the home, then the read-only binds in their order. A bind of
+// "/" comes first, since it would hide every mount made before it. Returns true if there was one.
 bool AddSystemMounts(std::vector<Mount>& mounts, const std::vector<Mount>& binds,
-                     const BubblewrapPolicy& policy, std::uint64_t tmp_bytes) {
+                     const BubblewrapPolicy& policy, const HostFacts& facts,
+                     std::uint64_t tmp_bytes) {
   const auto root = std::find_if(binds.begin(), binds.end(), BindsRoot);
   if (root != binds.end()) mounts.push_back(*root);
   AddPrivateMounts(mounts, policy, tmp_bytes);
+  AddHome(mounts, policy, facts, tmp_bytes);
   for (const Mount& bind : binds) {
     if (!BindsRoot(bind)) mounts.push_back(bind);
   }
@@ -269,8 +317,11 @@ BubblewrapPlan PlanBubblewrap(const BubblewrapPolicy& policy, const HostFacts& f
   plan.secrets_masked = is_strict && facts.is_root;
 
   const std::vector<Mount> binds = PlanRoBinds(policy, facts);
-  const bool has_root_bind = AddSystemMounts(plan.mounts, binds, policy, size_bytes);
-  if (plan.secrets_masked) Append(plan.mounts, PlanMasks(binds, facts));
+  const bool has_root_bind = AddSystemMounts(plan.mounts, binds, policy, facts, size_bytes);
+  if (plan.secrets_masked) {
+    Append(plan.mounts, PlanMasks(binds, facts));
+    if (facts.home) Append(plan.mounts, PlanMasks(ShownBinds(*facts.home), facts));
+  }
   const HostMounts mounts =
       PlanHostMounts(policy, facts, facts.bwrap_bind_fd && descriptor >= 0 ? descriptor + 1 : -1);
   Append(plan.mounts, mounts.outside);
@@ -312,7 +363,7 @@ BubblewrapPlan PlanProcessSandbox(const BubblewrapPolicy& policy, const std::vec
   plan.chdir = cwd;
   plan.hardening.unshare_net = policy.network != Network::kAllow;
   plan.hardening.isolate = policy.isolation == Isolation::kStrict;
-  AddSystemMounts(plan.mounts, PlanRoBinds(policy, {}), policy, 0);
+  AddSystemMounts(plan.mounts, PlanRoBinds(policy, {}), policy, {}, 0);
   if (plan.hardening.isolate) {
     plan.mounts.push_back(OnTarget(Mount::Kind::kRemountReadOnly, policy.proc_path));
   }
@@ -371,6 +422,7 @@ class Planner {
       Take(mount);
     }
     if (!has_proc_) return CannotClone("it has no /proc");
+    if (!home_.empty() && !PlanHome()) return CannotClone("too much is shown in its home");
     if (!hidden_.empty()) return CannotClone("it has a mount of the policy's at " + hidden_);
     if (hardening.unshare_net) made_.steps.emplace_back(1, kStepNetworkNamespace);
     for (const std::string& step : facts.network_steps)
@@ -384,6 +436,12 @@ class Planner {
 
  private:
   void Take(const Mount& mount) {
+    if (mount.kind == Kind::kHome) return TakeHome(mount);
+    if (mount.kind == Kind::kFile) {
+      made_.steps.push_back(std::string(1, kStepFile) + mount.target + '\n' + mount.source);
+      return;
+    }
+    if (TakeIntoHome(mount)) return made_.plan.mounts.push_back(mount);
     if (!IsNoMount(mount) && !IsState(mount)) CheckPlace(mount);
     switch (mount.kind) {
       case Kind::kProc:
@@ -429,6 +487,38 @@ class Planner {
     made_.plan.mounts.push_back({.kind = Kind::kDirectory, .source = "", .target = mount.target});
   }
 
+  void TakeHome(const Mount& mount) {
+    home_ = mount.target;
+    home_step_ = made_.steps.size();
+    Own(kStepHome, mount.target);
+    made_.plan.mounts.push_back(OnTarget(Kind::kDirectory, mount.target));
+  }
+
+  // True for a mount in a clone's own home. The template makes it, and each clone copies it into
+  // its home, together with what is mounted in it.
+  bool TakeIntoHome(const Mount& mount) {
+    const bool is_inside =
+        !home_.empty() && PathCovers(home_, mount.target) && !SamePath(home_, mount.target);
+    if (!is_inside) return false;
+    const bool is_known =
+        std::any_of(in_home_.begin(), in_home_.end(),
+                    [&mount](const std::string& each) { return PathCovers(each, mount.target); });
+    if (!is_known && !IsNoMount(mount)) in_home_.push_back(mount.target);
+    return true;
+  }
+
+  // Completes the home's step. False if it would have too many mounts, or one that the step's text
+  // can't name.
+  bool PlanHome() {
+    std::string& step = made_.steps[home_step_];
+    for (const std::string& path : in_home_) {
+      if (path.find('\n') != std::string::npos) return false;
+      step += '\n';
+      step += path;
+    }
+    return in_home_.size() <= kMostInHome && home_.find('\n') == std::string::npos;
+  }
+
   void Own(char step, const std::string& path, const char* before = "") {
     made_.steps.push_back(std::string(1, step) + before + path);
     own_.push_back(path);
@@ -445,6 +535,9 @@ class Planner {
   bool has_proc_ = false;
   std::string proc_;
   std::string devices_;
+  std::string home_;
+  std::size_t home_step_ = 0;
+  std::vector<std::string> in_home_;
   std::vector<std::string> own_;
   std::string hidden_;
 };

@@ -2,11 +2,13 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "policy/options/home.h"
 #include "policy/options/policy.h"
 #include "policy/result.h"
 #include "protocol/layer.h"
@@ -38,6 +40,8 @@ struct Mount {
     kRemountReadOnly,  // --remount-ro target
     kProgram,          // --perms 0555 --ro-bind-data descriptor target
     kText,             // [--perms 0444] --ro-bind-data descriptor target
+    kHome,             // [--perms 0700] [--size N] --tmpfs target
+    kFile,             // [--perms 0644] --file descriptor target; `source` is the text
     kWord,             // source, unchanged: one of the caller's extra words
   };
   Kind kind = Kind::kReadOnlyBind;
@@ -45,7 +49,8 @@ struct Mount {
   std::string target;
   int descriptor = -1;
   std::uint64_t size_bytes = 0;            // kTmpfs: 0 = the kernel's default (half of memory)
-  bool is_for_all = false;                 // kText: with --perms, else readable by its owner alone
+  bool is_for_all = false;                 // kText, kFile: with --perms, so that others can read it
+  bool is_for_owner = false;               // kHome: with --perms, so that others can't look into it
   std::optional<std::size_t> number = {};  // index in the policy's mounts; nullopt: not one of them
 };
 
@@ -102,6 +107,8 @@ struct HostFacts {
   bool bwrap_disable_userns = false;
   bool bwrap_bind_fd = false;
   bool bwrap_perms = false;
+  std::shared_ptr<const HomeView> home;  // null: no home, no tools
+  int git_config_descriptor = -1;        // of the text of its ~/.gitconfig
 };
 
 // Returns the policy's plan. The workspace is bound from `workspace` (a real path), by `descriptor`

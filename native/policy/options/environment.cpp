@@ -356,6 +356,27 @@ std::vector<std::string> PassedVariables(const EnvironmentPolicy& policy,
   return passed;
 }
 
+std::vector<std::string> FitToHome(std::vector<std::string> passed, const HomeView& view) {
+  Names dropped(view.dropped.begin(), view.dropped.end());
+  if (!view.path.empty()) dropped.emplace_back("HOME");
+  std::sort(dropped.begin(), dropped.end());
+  const auto name_of = [](const std::string& variable) {
+    return std::string_view(variable).substr(0, variable.find('='));
+  };
+  std::erase_if(passed,
+                [&](const std::string& variable) { return Holds(dropped, name_of(variable)); });
+  for (std::string& variable : passed) {
+    const auto replacement =
+        std::find_if(view.replaced.begin(), view.replaced.end(),
+                     [&](const Variable& each) { return each.first == name_of(variable); });
+    if (replacement != view.replaced.end()) {
+      variable = Assignment(replacement->first, replacement->second);
+    }
+  }
+  if (!view.path.empty()) passed.push_back(Assignment("HOME", view.path));
+  return passed;
+}
+
 std::vector<std::string> BuildEnvironment(const std::vector<std::string>& passed,
                                           const std::vector<Variable>& named,
                                           std::string_view cwd) {

@@ -33,6 +33,10 @@ const std::vector<std::string>& OwnProxyVariables();
 std::vector<std::string> PassedVariables(const EnvironmentPolicy& policy,
                                          const std::vector<Variable>& host);
 
+// Returns `passed` as a sandbox with this view needs it: without the variables that name what is
+// not there, with others replaced, and with HOME if there is a home.
+std::vector<std::string> FitToHome(std::vector<std::string> passed, const HomeView& view);
+
 // Returns the command's environment as "NAME=value": `passed`, then `named` (always passed; of
 // equal names the last wins), then PWD=`cwd` unless `named` has it, and a default PATH if there is
 // none. Not sorted: the host's order, then the caller's.

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "policy/network/network_rules.h"
+#include "policy/options/home.h"
 #include "policy/result.h"
 
 namespace native_runner {
@@ -61,6 +62,12 @@ struct BubblewrapPolicy {
   bool with_landlock = false;           // the launcher applies Landlock too
   std::vector<std::string> extra_args;  // of bwrap, unchanged; see extra_args.h
   std::vector<std::string> required;    // layers without which no command may run
+  Home home = Home::kNone;
+  std::string home_directory;  // kDirectory only
+  Tools tools = Tools::kNone;
+  std::vector<std::string> tool_paths;     // shown besides the host's PATH
+  std::vector<std::string> tool_excludes;  // never shown
+  std::shared_ptr<CurrentHome> shown;      // of `home` and `tools`; null: nothing
 };
 
 // True if a sandbox of this policy can be made before its command is known. False with the caller's

@@ -8,6 +8,8 @@
 #include <variant>
 #include <vector>
 
+#include "policy/options/home.h"
+
 namespace native_runner {
 
 // A lease that runs may depend on: they continue only while it is renewed in time. Once ended it
@@ -105,6 +107,7 @@ struct ExecRequest {
   bool reports_connections = false;           // send an event when a connection opens or ends
   Explain explain = Explain::kNo;             // report which of its system calls were refused
   std::shared_ptr<const AdviceLists> advice;  // with explain; may be null
+  std::shared_ptr<const HomeView> home;       // that `environment` fits; null: the runner's current
   std::shared_ptr<const Lease> lease;         // the run lasts while the lease does; may be null
   bool allow_prewarmed = false;               // a prewarmed sandbox may be used
   std::uint64_t clones_of = 0;     // a clone of this pool's template may be used; 0: none

@@ -260,6 +260,11 @@ std::optional<Error> CheckPolicy(const BubblewrapPolicy& policy) {
   }
   TRY(CheckProc(policy));
   TRY(CheckRequired(policy.required));
+  if (policy.home == Home::kDirectory) {
+    TRY(CheckPlainPath(policy.home_directory, "home.directory"));
+  }
+  TRY(CheckAbsolutePaths(policy.tool_paths, "tools.paths"));
+  TRY(CheckAbsolutePaths(policy.tool_excludes, "tools.exclude"));
   return CheckEnvironment(policy.environment);
 }
 

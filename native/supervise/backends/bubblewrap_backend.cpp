@@ -56,7 +56,8 @@ PlanText TextOf(const BubblewrapPlan& plan) {
   BubblewrapPlan recorded = plan;
   std::erase_if(recorded.mounts, [](const Mount& mount) {
     // Neither the launcher nor a text has a host path to record.
-    return mount.kind == Mount::Kind::kProgram || mount.kind == Mount::Kind::kText;
+    return mount.kind == Mount::Kind::kProgram || mount.kind == Mount::Kind::kText ||
+           mount.kind == Mount::Kind::kFile;
   });
   for (Mount& mount : recorded.mounts)
     mount.descriptor = -1;  // the record names paths, not numbers
@@ -195,14 +196,14 @@ void LookForNames(const BubblewrapPolicy& policy, HostFacts* facts) {
 }
 
 std::shared_ptr<const DenialScene> SceneOf(const BubblewrapPolicy& policy,
-                                           const BubblewrapPlan& plan,
+                                           const BubblewrapPlan& plan, const HomeView* home,
                                            const std::string& workspace) {
   DenialScene scene{.wall = DenialScene::Wall::kBubblewrap,
                     .mounts = plan.mounts,
                     .workspace = workspace,
                     .may_write_workspace = policy.write_workspace,
                     .network = policy.network};
-  if (policy.with_landlock) scene.rules = LandlockRulesInside(policy);
+  if (policy.with_landlock) scene.rules = LandlockRulesInside(policy, home);
   return std::make_shared<const DenialScene>(std::move(scene));
 }
 
@@ -251,7 +252,7 @@ const BubblewrapBackend::CachedPlan& BubblewrapBackend::PlanFor(HostFacts facts,
                      kWorkspace, tmp_bytes, kLauncherDescriptor);
   made.text = TextOf(plan);
   made.layers = BubblewrapLayers(plan);
-  made.scene = SceneOf(policy_, plan, workspace);
+  made.scene = SceneOf(policy_, plan, facts.home.get(), workspace);
   made.places = FindMountPoints(plan);
   made.fingerprint = PlanFingerprint(plan);
   if (policy_.by_domain) AddNetwork(*policy_.by_domain, facts.name_files, &made.fingerprint);
@@ -309,6 +310,21 @@ std::optional<Error> BubblewrapBackend::CheckFeatures(const ExecRequest& request
   return std::nullopt;
 }
 
+// Takes the view that the request's variables fit, or the current one for a sandbox that is made
+// without a request. The descriptor of its text follows those of the name files.
+std::optional<Error> BubblewrapBackend::TakeHome(const ExecRequest& request,
+                                                 HostFacts* facts) const {
+  facts->home = request.home || !policy_.shown ? request.home : policy_.shown->view();
+  if (!facts->home) return std::nullopt;
+  if (!facts->home->failure.empty()) {
+    return Error{ErrorCode::kSetup, facts->home->failure, facts->home->fix};
+  }
+  const std::size_t bound = facts->bwrap_bind_fd ? 1 + policy_.mounts.size() : 0;
+  facts->git_config_descriptor =
+      kFirstFolderDescriptor + static_cast<int>(bound + facts->name_files.size());
+  return std::nullopt;
+}
+
 Result<BubblewrapBackend::HostParts> BubblewrapBackend::OpenHostParts(
     const ExecRequest& request, const Program& program, SupervisorContext& shared) const {
   TRY_ASSIGN(auto cwd, WorkspaceRelative(request.cwd, "NativeRunner.exec"));
@@ -328,6 +344,7 @@ Result<BubblewrapBackend::HostParts> BubblewrapBackend::OpenHostParts(
   for (const OpenedMount& mount : mounts)
     facts.mounts.push_back(mount.path);
   if (policy_.network == Network::kByDomain && policy_.by_domain) LookForNames(policy_, &facts);
+  TRY(TakeHome(request, &facts));
   return HostParts{.cwd = std::move(cwd),
                    .workspace = std::move(workspace),
                    .mounted = std::move(mounted),
@@ -355,6 +372,7 @@ void BubblewrapBackend::RecordRun(const ExecRequest& request, const CachedPlan& 
 
 std::optional<Error> BubblewrapBackend::OrderConfinement(const ExecRequest& request,
                                                          const HostParts& host,
+                                                         const HomeView* home,
                                                          Preparation* preparation) const {
   OrderHeader& order = preparation->order;
   // The launcher enters `cwd`. bwrap, which may be started before it is known, stays at the root.
@@ -363,7 +381,7 @@ std::optional<Error> BubblewrapBackend::OrderConfinement(const ExecRequest& requ
     if (LandlockAbi() == 0) return NoLandlock();
     order.flags |= kOrderLandlock | kOrderScoped;
     order.required.Add(Layer::kLandlockFiles);
-    preparation->rules = LandlockRulesInside(policy_);
+    preparation->rules = LandlockRulesInside(policy_, home);
   }
   if (host.mounted && host.mounted->copy.empty()) OrderRenames(kWorkspace, preparation);
   if (request.Is<SessionSandbox>()) order.flags |= kOrderSession;
@@ -400,6 +418,11 @@ std::optional<Error> BubblewrapBackend::GiveDescriptors(const CachedPlan& cached
       plan->spawn.Give(std::move(mount.file), number++);
   }
   TRY(GiveNameFiles(cached.facts.name_files, &plan->spawn));
+  if (cached.facts.home && !cached.facts.home->git_config.empty()) {
+    const std::string& text = cached.facts.home->git_config;
+    TRY_ASSIGN(auto made, MemoryFile("gitconfig", text.data(), text.size(), false));
+    plan->spawn.Give(std::move(made), cached.facts.git_config_descriptor);
+  }
   return OrderSpawn(program, cached.text, launcher, policy_.with_proc, plan);
 }
 
@@ -432,7 +455,7 @@ Result<Preparation> BubblewrapBackend::Plan(const ExecRequest& request, const Pr
   plan.mount_points = cached.mount_points;
   plan.mounted = cached.mounted;
   RecordRun(request, cached, host, limits, &preparation);
-  TRY(OrderConfinement(request, host, &preparation));
+  TRY(OrderConfinement(request, host, cached.facts.home.get(), &preparation));
 
   const std::string cold_reason = ColdReason(cached, program, plan.holds != nullptr);
   AllowReuse(request, cached, host, program, cold_reason, shared, &plan);

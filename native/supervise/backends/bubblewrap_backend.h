@@ -118,12 +118,13 @@ class BubblewrapBackend : public Backend {
 
   // The steps of Plan.
   std::optional<Error> CheckFeatures(const ExecRequest& request, const Program& program) const;
+  std::optional<Error> TakeHome(const ExecRequest& request, HostFacts* facts) const;
   Result<HostParts> OpenHostParts(const ExecRequest& request, const Program& program,
                                   SupervisorContext& shared) const;
   void RecordRun(const ExecRequest& request, const CachedPlan& cached, const HostParts& host,
                  const LayerRecord& limits, Preparation* preparation) const;
   std::optional<Error> OrderConfinement(const ExecRequest& request, const HostParts& host,
-                                        Preparation* preparation) const;
+                                        const HomeView* home, Preparation* preparation) const;
   void AllowReuse(const ExecRequest& request, const CachedPlan& cached, const HostParts& host,
                   const Program& program, const std::string& cold_reason, SupervisorContext& shared,
                   SpawnPlan* plan) const;

@@ -146,9 +146,10 @@ Result<std::vector<std::string>> LandlockRules(const LandlockPolicy& policy, con
   return rules;
 }
 
-std::vector<std::string> LandlockRulesInside(const BubblewrapPolicy& policy) {
+std::vector<std::string> LandlockRulesInside(const BubblewrapPolicy& policy, const HomeView* home) {
   std::vector<std::string> rules = {Rule(kRuleRead, "/"), Rule(kRuleWrite, kWorkspace),
                                     Rule(kRuleWrite, "/tmp")};
+  if (home != nullptr && !home->path.empty()) rules.push_back(Rule(kRuleWrite, home->path));
   for (const HostMount& mount : policy.mounts) {
     if (mount.writable) rules.push_back(Rule(kRuleWrite, mount.guest_path));
   }

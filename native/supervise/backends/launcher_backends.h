@@ -39,8 +39,8 @@ Result<std::vector<std::string>> LandlockRules(const LandlockPolicy& policy, con
                                                const std::string& workspace);
 
 // Returns the rules of the wall inside a Bubblewrap sandbox: read everything, write where bwrap
-// allows it.
-std::vector<std::string> LandlockRulesInside(const BubblewrapPolicy& policy);
+// allows it. `home`: the view that the sandbox has, or null.
+std::vector<std::string> LandlockRulesInside(const BubblewrapPolicy& policy, const HomeView* home);
 
 // Returns the kernel's Landlock ABI version; 0: no Landlock.
 int LandlockAbi();

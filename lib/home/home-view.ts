@@ -1,0 +1,378 @@
+/** What a runner's sandboxes show of the user's home and of the host's tools: found on first use, and kept in step. */
+
+import { lstatSync, readFileSync, realpathSync, statSync } from "node:fs";
+import { userInfo } from "node:os";
+import { delimiter, isAbsolute, join, resolve } from "node:path";
+import type { NativeHomeView } from "../../types/addon.js";
+import type { BubblewrapNativeRunnerOptions } from "../../types/public.js";
+import { kBubblewrap } from "../options.js";
+import { harmlessGitConfig } from "./git-identity.js";
+import { covers, type Found, findTools, type Search, stampOf } from "./host-tools.js";
+import {
+  kCertificateVariables,
+  kReadVariables,
+  kToolchainVariables,
+  kWritableVariables,
+} from "./tool-layouts.js";
+
+/** The options that decide what is shown. */
+export type HomeOptions = Pick<
+  BubblewrapNativeRunnerOptions,
+  "home" | "tools" | "roBinds" | "mounts" | "shadowDir" | "allowWriteWorkspace"
+>;
+
+const kWorkspace = "/workspace";
+/** Where a sandbox has file systems of its own, besides the home. */
+const kOwn: readonly string[] = ["/tmp", "/dev", "/proc", "/sys", kWorkspace];
+/** The home where the host's can't be used: that of a system account, or none. */
+const kFallbackHome = "/home/sandbox";
+const kMostGitConfig = 256 * 1024;
+
+/** Where a directory of the host is inside. */
+type Shift = { host: string; inside: string };
+
+type Env = Readonly<Record<string, string | undefined>>;
+
+const realOf = (path: string): string | undefined => {
+  try {
+    return realpathSync(path);
+  } catch {
+    return undefined;
+  }
+};
+
+/** The user's home by the system's list of users; it does not change while a process runs as this user. */
+let passwd: { uid: number; home: string } | undefined;
+function passwdHome(): string {
+  const uid = process.geteuid?.() ?? 0;
+  if (passwd?.uid !== uid) {
+    let home = "";
+    try {
+      home = userInfo().homedir;
+    } catch {} // no entry
+    passwd = { uid, home };
+  }
+  return passwd.home;
+}
+
+type Home = { path: string } | { failure: string; fix: string } | undefined;
+
+/** What is decided once from the options. */
+class Shape {
+  readonly home: string | { directory: string };
+  readonly isHomeAsked: boolean;
+  readonly showsTools: boolean;
+  readonly paths: readonly string[];
+  readonly exclude: readonly string[];
+  readonly binds: readonly string[];
+  readonly shifts: readonly Shift[];
+  readonly workspace: readonly string[];
+  readonly #areBindsNamed: boolean;
+
+  constructor({ home, tools, roBinds, mounts = [], shadowDir }: HomeOptions) {
+    this.home = home ?? "private";
+    this.isHomeAsked = home !== undefined;
+    const list = typeof tools === "object" ? tools : {};
+    this.showsTools = (tools ?? (roBinds === undefined ? "host" : "none")) !== "none";
+    this.paths = list.paths ?? [];
+    this.exclude = list.exclude ?? [];
+    this.#areBindsNamed = roBinds !== undefined;
+    this.binds = (roBinds ?? kBubblewrap.roBinds.paths).map((path) => resolve(path));
+    this.shifts = mounts.map(({ hostPath, guestPath = hostPath }) => ({
+      host: resolve(hostPath),
+      inside: resolve(guestPath),
+    }));
+    const workspace = resolve(shadowDir);
+    const real = realOf(workspace) ?? workspace;
+    this.workspace = real === workspace ? [workspace] : [workspace, real];
+  }
+
+  /** True if a bind or mount that the caller named shows the path, other than one of everything. */
+  #namedOver(path: string): string | undefined {
+    const named = this.#areBindsNamed ? this.binds.filter((each) => each !== "/") : [];
+    return [...named, ...this.shifts.map(({ inside }) => inside)].find((each) =>
+      covers(each, path),
+    );
+  }
+
+  /** Where the home is inside; undefined: there is none, and nothing was promised. */
+  placeOf(env: Env): Home {
+    if (this.home === "none") return undefined;
+    const isRootBound = this.binds.includes("/");
+    for (const candidate of [env.HOME ?? "", passwdHome(), kFallbackHome]) {
+      if (!isAbsolute(candidate) || /[\0\n]/.test(candidate)) continue;
+      const path = resolve(candidate);
+      const by = this.#namedOver(path);
+      if (by !== undefined) {
+        if (!this.isHomeAsked) return undefined;
+        return {
+          failure: `the home can't be at ${path}: ${by} is mounted there`,
+          fix: 'leave out that mount, or use `home: "none"`',
+        };
+      }
+      const isTaken =
+        path === "/" ||
+        kOwn.some((each) => each !== "/tmp" && covers(each, path)) ||
+        this.binds.some((each) => each !== "/" && covers(each, path));
+      if (isTaken) continue;
+      if (!isRootBound) return { path };
+      const real = realOf(path); // the mount point has to be there: none can be made in the host's root
+      if (real !== undefined && statSync(real).isDirectory()) return { path: real };
+    }
+    if (!this.isHomeAsked) return undefined;
+    return {
+      failure: "there is no place for a home: roBinds shows all of the host, which has none",
+      fix: 'create the directory that HOME names, or use `home: "none"`',
+    };
+  }
+
+  /** Paths that are shown at the same place. */
+  bound(): string[] {
+    const same = this.shifts.filter(({ host, inside }) => host === inside);
+    return [...this.binds.filter((each) => stampOf(each) !== ""), ...same.map(({ host }) => host)];
+  }
+
+  /** The path inside of one in the workspace or in a mount; undefined: it is in neither. */
+  shifted(path: string): string | undefined {
+    const workspace = this.workspace.map((host) => ({ host, inside: kWorkspace }));
+    const within = [...workspace, ...this.shifts].filter(({ host }) => covers(host, path));
+    const nearest = within.sort((one, other) => other.host.length - one.host.length)[0];
+    return nearest && nearest.inside + path.slice(nearest.host.length);
+  }
+}
+
+/** The last searches, by what they looked for: runners of one process nearly always look for the same. */
+const searches = new Map<string, Found>();
+const kMostSearches = 16;
+
+const isCurrent = ({ stamps }: Found) => {
+  for (const [path, stamp] of stamps) if (stampOf(path) !== stamp) return false;
+  return true;
+};
+
+function found(search: Search): Found {
+  const key = JSON.stringify({ ...search, env: undefined, uid: process.geteuid?.() });
+  const known = searches.get(key);
+  if (known !== undefined && isCurrent(known)) return known;
+  const made = findTools(search);
+  searches.delete(key);
+  searches.set(key, made);
+  for (const old of searches.keys()) {
+    if (searches.size <= kMostSearches) break;
+    searches.delete(old);
+  }
+  return made;
+}
+
+/** The texts of the user's git configuration, in git's order. */
+function gitConfigFiles(env: Env, home: string): string[] {
+  if (env.GIT_CONFIG_GLOBAL !== undefined) return [env.GIT_CONFIG_GLOBAL];
+  const settings = env.XDG_CONFIG_HOME || join(home, ".config");
+  return [join(settings, "git/config"), join(home, ".gitconfig")];
+}
+
+function textOf(file: string): string {
+  try {
+    const status = statSync(file);
+    if (!status.isFile() || status.size > kMostGitConfig) return "";
+    return readFileSync(file, "utf8");
+  } catch {
+    return "";
+  }
+}
+
+/** Names of variables that decide what is found, apart from PATH and HOME. */
+const kDeciding: readonly string[] = [
+  ...kReadVariables,
+  ...kToolchainVariables,
+  ...kCertificateVariables,
+  ...kWritableVariables,
+  "CONDA_ROOT",
+  "GIT_CONFIG_GLOBAL",
+];
+
+/** What a view was made from. */
+type Basis = { env: string; stamps: ReadonlyMap<string, string>; uid: number | undefined };
+
+/** Keeps a runner's view. */
+export class HomeSource {
+  readonly #options: HomeOptions;
+  #shape: Shape | undefined;
+  #basis: Basis | undefined;
+  #view: NativeHomeView | undefined;
+  #text = "";
+  #found: Found | undefined;
+
+  /** @param options the runner's own copy; read on first use. */
+  constructor(options: HomeOptions) {
+    this.#options = options;
+  }
+
+  /** The view for a sandbox that is made now: the same object as long as it is the same. */
+  current(): NativeHomeView {
+    const env = process.env;
+    const basis = this.#basis;
+    const key = this.#keyOf(env);
+    if (this.#view && basis && key === basis.env && basis.uid === process.geteuid?.()) {
+      let isSame = true;
+      for (const [path, stamp] of basis.stamps) {
+        isSame &&= stampOf(path) === stamp;
+      }
+      if (isSame) return this.#view;
+    }
+    this.#shape ??= new Shape(this.#options);
+    const stamps = new Map<string, string>();
+    const view = this.#make(this.#shape, env, stamps);
+    this.#basis = { env: key, stamps, uid: process.geteuid?.() };
+    const text = JSON.stringify(view);
+    if (this.#view === undefined || text !== this.#text) {
+      this.#text = text;
+      this.#view = view;
+    }
+    return this.#view;
+  }
+
+  /** What was found for the current view; undefined: no tools are shown. */
+  found(): Found | undefined {
+    this.current();
+    return this.#found;
+  }
+
+  #keyOf(env: Env): string {
+    let key = `${env.HOME}\n${env.PATH}`;
+    for (const name of kDeciding) {
+      const value = env[name];
+      if (value !== undefined) key += `\n${name}=${value}`;
+    }
+    return key;
+  }
+
+  #make(shape: Shape, env: Env, stamps: Map<string, string>): NativeHomeView {
+    const home = shape.placeOf(env);
+    if (home !== undefined && "failure" in home) return home;
+    const hostHome = isAbsolute(env.HOME ?? "") ? resolve(env.HOME as string) : passwdHome();
+    const view: NativeHomeView = { ...(home && { path: home.path }) };
+    if (home !== undefined) {
+      const files = gitConfigFiles(env, hostHome);
+      for (const file of files) stamps.set(file, stampOf(file));
+      const text = harmlessGitConfig(files.map(textOf));
+      if (text !== "") view.gitConfig = text;
+    }
+    const inside = new Inside(shape, home?.path, hostHome);
+    const replaced: Record<string, string> = {};
+    if (shape.showsTools) {
+      this.#found = inside.find(env);
+      for (const [path, stamp] of this.#found.stamps) stamps.set(path, stamp);
+      view.shown = [...inside.shown];
+      if (env.PATH !== undefined) replaced.PATH = inside.path(env.PATH);
+    }
+    const dropped: string[] = [];
+    for (const name of kDeciding) {
+      const value = env[name];
+      if (value === undefined || !isAbsolute(value)) continue;
+      const fitting = inside.variable(name, value);
+      if (fitting === undefined) dropped.push(name);
+      else if (fitting !== value) replaced[name] = fitting;
+    }
+    if (Object.keys(replaced).length > 0) view.replaced = replaced;
+    if (dropped.length > 0) view.dropped = dropped;
+    const link = home && inside.link(passwdHome());
+    if (link) view.link = link;
+    return view;
+  }
+}
+
+/** The inside of a sandbox, as far as paths go. */
+class Inside {
+  readonly #shape: Shape;
+  readonly #home: string | undefined;
+  readonly #hostHome: string;
+  readonly #bound: readonly string[];
+  #found: Found | undefined;
+
+  constructor(shape: Shape, home: string | undefined, hostHome: string) {
+    this.#shape = shape;
+    this.#home = home;
+    this.#hostHome = hostHome;
+    this.#bound = shape.bound();
+  }
+
+  get shown() {
+    const { workspace } = this.#shape;
+    // The workspace is shown at its own place, and may be writable there.
+    return (this.#found?.shown ?? []).filter(
+      ({ source }) => !workspace.some((each) => covers(source, each) || covers(each, source)),
+    );
+  }
+
+  find(env: Env): Found {
+    const { paths, exclude } = this.#shape;
+    this.#found = found({
+      path: entriesOf(env.PATH).filter((each) => this.#shape.shifted(each) === undefined),
+      paths,
+      exclude: exclude.map((each) => resolve(each)),
+      home: this.#hostHome,
+      env,
+      bound: this.#bound,
+      own: kOwn,
+      named: [...kToolchainVariables, ...kCertificateVariables].flatMap((name) => {
+        const value = env[name];
+        return value !== undefined && isAbsolute(value) ? [resolve(value)] : [];
+      }),
+    });
+    return this.#found;
+  }
+
+  #isThere(path: string): boolean {
+    return (
+      this.#bound.some((each) => covers(each, path)) ||
+      this.shown.some(({ target }) => covers(target, path) || covers(path, target))
+    );
+  }
+
+  /** The host's PATH as it is inside; relative entries stay. */
+  path(text: string): string {
+    const there = new Set(this.#found?.path);
+    const entries = text.split(delimiter).flatMap((entry) => {
+      if (!isAbsolute(entry)) return [entry];
+      const at = resolve(entry);
+      const shifted = this.#shape.shifted(at);
+      if (shifted !== undefined) return [shifted];
+      return there.has(at) ? [at] : [];
+    });
+    return [...new Set(entries)].join(delimiter);
+  }
+
+  /** The value of a variable inside; undefined: it names what is not there. */
+  variable(name: string, value: string): string | undefined {
+    const path = resolve(value);
+    const shifted = this.#shape.shifted(path);
+    if (shifted !== undefined) return shifted;
+    const isInHome = this.#home !== undefined && covers(this.#home, path);
+    if (kWritableVariables.includes(name)) {
+      return isInHome || path === "/tmp" ? value : undefined;
+    }
+    if (kReadVariables.includes(name) && isInHome) return value;
+    return this.#isThere(path) ? value : undefined;
+  }
+
+  /** The home by the list of users, if a link there can lead to a home elsewhere. */
+  link(path: string): string | undefined {
+    const home = this.#home;
+    if (home === undefined || !isAbsolute(path) || path === home || path === "/") return undefined;
+    const taken = [
+      home,
+      ...kOwn,
+      ...this.#shape.binds,
+      ...this.#shape.shifts.map(({ inside }) => inside),
+      ...this.shown.map(({ target }) => target),
+    ];
+    const meets = taken.some((each) => covers(each, path) || covers(path, each));
+    return meets || lstatSync(path, { throwIfNoEntry: false }) === undefined ? undefined : path;
+  }
+}
+
+function entriesOf(path: string | undefined): string[] {
+  const entries = (path ?? "").split(delimiter).filter(isAbsolute);
+  return [...new Set(entries.map((entry) => resolve(entry)))];
+}

@@ -1,0 +1,501 @@
+/**
+ * Finds the tools of the host's PATH and what they need, to be shown read-only at the same paths. Reads the host
+ * synchronously, some milliseconds; `Found.stamps` tell when to look again.
+ */
+
+import {
+  closeSync,
+  lstatSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  readSync,
+  realpathSync,
+  type Stats,
+  statSync,
+} from "node:fs";
+import { basename, dirname, join, resolve } from "node:path";
+import { secretsOf } from "../protected-paths.js";
+import { kToolLayouts, type ToolLayout } from "./tool-layouts.js";
+
+/** A host path that is shown, read-only. */
+export type Shown = { source: string; target: string };
+
+/** What to look for, and what is known of the sandbox. */
+export type Search = {
+  /** The entries of PATH, absolute, in order. */
+  path: readonly string[];
+  /** Further paths to show. */
+  paths: readonly string[];
+  /** Paths that are not shown. */
+  exclude: readonly string[];
+  /** The home of the host's user. */
+  home: string;
+  /** The host's variables. */
+  env: Readonly<Record<string, string | undefined>>;
+  /** Paths that the sandbox shows anyway, at the same place. */
+  bound: readonly string[];
+  /** Paths of the sandbox's own, where nothing of the host can be shown. */
+  own: readonly string[];
+  /** Roots of toolchains, and files, that variables name. */
+  named: readonly string[];
+};
+
+/** One tool, or one directory of PATH. */
+export type FoundTool = {
+  name: string;
+  /** Where it is on the host. */
+  root: string;
+  shown: readonly string[];
+  cannot: string;
+};
+
+/** What was found. */
+export type Found = {
+  shown: readonly Shown[];
+  /** The entries of PATH that are there inside, in order. */
+  path: readonly string[];
+  tools: readonly FoundTool[];
+  /** Entries of PATH that are not shown, with the reason. */
+  leftOut: readonly { path: string; why: string }[];
+  /** Names that were looked at; a change of one means that there may be others. */
+  stamps: ReadonlyMap<string, string>;
+};
+
+const kMostShown = 120;
+const kMostEntries = 128;
+const kMostLinks = 20;
+
+/** True if `path` is `parent` or below it. */
+export function covers(parent: string, path: string): boolean {
+  return parent === "/" || path === parent || path.startsWith(`${parent}/`);
+}
+
+/** A text that changes with the directory's entries, or with the file; "" if there is none. */
+export function stampOf(path: string): string {
+  const status = statSync(path, { throwIfNoEntry: false });
+  return status === undefined ? "" : `${status.dev} ${status.ino} ${status.ctimeMs}`;
+}
+
+/** File systems of other machines, which may not answer; and those of Windows, whose programs can't run. */
+const kFarAway =
+  /^(?:nfs|nfs4|cifs|smb3|smbfs|9p|drvfs|afs|ceph|autofs|fuse\.sshfs|fuse\.rclone|glusterfs)$/;
+
+function farMounts(): string[] {
+  try {
+    return readFileSync("/proc/self/mountinfo", "utf8")
+      .split("\n")
+      .filter((line) => kFarAway.test(line.split(" - ")[1]?.split(" ")[0] ?? ""))
+      .map((line) => line.split(" ")[4] ?? "");
+  } catch {
+    return [];
+  }
+}
+
+/** Directories that hold more than one program's files. */
+const kTooWide: readonly string[] = [
+  "",
+  ".cache",
+  ".config",
+  ".local",
+  ".local/lib",
+  ".local/share",
+  ".local/state",
+  "Desktop",
+  "Documents",
+  "Downloads",
+];
+const kWideRoots =
+  /^\/(?:|boot|dev|etc|home|media|mnt|nix|opt|proc|root|run|snap|srv|sys|tmp|usr|usr\/local|var|var\/(?:lib|tmp|cache|opt)|run\/user(?:\/\d+)?)$/;
+
+const kProgramDirectories: readonly string[] = ["bin", "sbin", "libexec", "condabin", "shims"];
+
+/** Files that often hold credentials. */
+const kSecretName =
+  /^(?:\.env(?:\..*)?|\.?npmrc|\.?netrc|\.?pypirc|\.?condarc|\.git-credentials|\.yarnrc\.yml|credentials(?:\..*)?|.*\.pem|.*\.key|id_(?:rsa|dsa|ecdsa|ed25519))$/;
+
+class Finder {
+  readonly #search: Search;
+  readonly #home: string;
+  readonly #realHome: string;
+  readonly #far = farMounts();
+  readonly #secrets: readonly string[];
+  readonly #shown = new Map<string, string>();
+  readonly #masked = new Set<string>();
+  readonly #safe = new Map<string, string>();
+  readonly #needed = new Set<string>();
+  readonly #tools = new Map<string, FoundTool>();
+  readonly #stamps = new Map<string, string>();
+  readonly #layouts: { layout: ToolLayout; root: string }[] = [];
+  readonly #uid = process.geteuid?.() ?? -1;
+
+  constructor(search: Search) {
+    this.#search = search;
+    this.#home = search.home;
+    this.#realHome = this.#real(search.home) ?? search.home;
+    const homes = [...new Set([this.#home, this.#realHome])];
+    this.#secrets = secretsOf(homes.filter((home) => home.startsWith("/")));
+    for (const layout of kToolLayouts) {
+      const root = layout.roots
+        .map((text) => this.#expand(text))
+        .find((at) => at && this.#exists(at));
+      if (root) this.#layouts.push({ layout, root });
+    }
+  }
+
+  find(): Found {
+    const { path, paths, named } = this.#search;
+    const inside: string[] = [];
+    const leftOut: { path: string; why: string }[] = [];
+    for (const entry of path.slice(0, kMostEntries)) {
+      const why = this.#takeEntry(entry);
+      if (why === undefined) inside.push(entry);
+      else leftOut.push({ path: entry, why });
+    }
+    for (const each of paths) {
+      const why = this.#isShown(each) ? undefined : this.#show(each);
+      if (why !== undefined) leftOut.push({ path: each, why });
+    }
+    for (const each of named) if (!this.#isShown(each)) this.#takeNamed(each);
+    this.#maskSecrets();
+    return {
+      shown: this.#planned(),
+      path: inside,
+      tools: [...this.#tools.values()],
+      leftOut,
+      stamps: this.#stamps,
+    };
+  }
+
+  #expand(text: string): string | undefined {
+    const [first = "", ...rest] = text.split("/");
+    if (first.startsWith("$")) {
+      const value = this.#search.env[first.slice(1)];
+      return value?.startsWith("/") ? join(resolve(value), ...rest) : undefined;
+    }
+    return first === "~" ? join(this.#home, ...rest) : text;
+  }
+
+  #real(path: string): string | undefined {
+    try {
+      return realpathSync(path);
+    } catch {
+      return undefined;
+    }
+  }
+
+  #exists(path: string): boolean {
+    return statSync(path, { throwIfNoEntry: false }) !== undefined;
+  }
+
+  #stamp(path: string): void {
+    if (!this.#stamps.has(path)) this.#stamps.set(path, stampOf(path));
+  }
+
+  /** Why the directory or file must not be shown: others could change what is in it. */
+  #unsafe(real: string): string | undefined {
+    const known = this.#safe.get(real);
+    if (known !== undefined) return known || undefined;
+    const why = this.#whyUnsafe(real);
+    this.#safe.set(real, why ?? "");
+    return why;
+  }
+
+  #whyUnsafe(real: string): string | undefined {
+    let status: Stats;
+    try {
+      status = lstatSync(real);
+    } catch {
+      return "it is not there";
+    }
+    if (real !== "/") {
+      const above = this.#unsafe(dirname(real));
+      if (above !== undefined) return above;
+    }
+    if (status.uid !== 0 && status.uid !== this.#uid) return `${real} belongs to another user`;
+    const isOwnGroup = status.gid === status.uid;
+    const others = status.mode & (isOwnGroup ? 0o002 : 0o022);
+    const isSticky = (status.mode & 0o1000) !== 0;
+    return others !== 0 && !isSticky ? `others can write to ${real}` : undefined;
+  }
+
+  #isShown(path: string): boolean {
+    const { bound } = this.#search;
+    if (bound.some((each) => covers(each, path))) return true;
+    for (const target of this.#shown.keys()) if (covers(target, path)) return true;
+    return false;
+  }
+
+  /** Adds a path to what is shown; returns why it can't be. */
+  #show(path: string): string | undefined {
+    const { own, exclude, bound } = this.#search;
+    if (/[\n\0]/.test(path)) return "its name has a newline";
+    const isInHome = covers(this.#home, path) && path !== this.#home;
+    if (!isInHome && own.some((each) => covers(each, path) || covers(path, each))) {
+      return "the sandbox has a directory of its own there";
+    }
+    if (exclude.some((each) => covers(each, path))) return "it is excluded";
+    const real = this.#real(path);
+    if (real === undefined) return "it is not there";
+    if (this.#isTooWide(path) || this.#isTooWide(real)) return "it holds more than tools";
+    if (bound.some((each) => covers(path, each))) return "it would hide a mount";
+    const unsafe = this.#unsafe(real);
+    if (unsafe !== undefined) return unsafe;
+    if (this.#secrets.some((each) => covers(each, real))) return "it may hold secrets";
+    const secret = this.#secrets.find((each) => covers(real, each) && this.#isDirectory(each));
+    if (secret !== undefined) return `it holds ${secret}`;
+    if (this.#shown.size >= kMostShown) return "there are too many";
+    for (const target of [...this.#shown.keys()])
+      if (covers(path, target)) this.#shown.delete(target);
+    this.#shown.set(path, real);
+    this.#stamp(path);
+    return undefined;
+  }
+
+  #isDirectory(path: string): boolean {
+    return statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false;
+  }
+
+  #isTooWide(path: string): boolean {
+    if (kWideRoots.test(path)) return true;
+    return [this.#home, this.#realHome].some(
+      (home) => covers(path, home) || kTooWide.some((each) => path === join(home, each)),
+    );
+  }
+
+  /** Shows what the layout has; undefined if the path is in no layout's root. */
+  #layoutOf(path: string): { layout: ToolLayout; root: string } | undefined {
+    const inside = this.#layouts.filter(({ layout, root }) =>
+      layout.shown.some((each) => covers(join(root, each), path)),
+    );
+    return inside.sort((one, other) => other.root.length - one.root.length)[0];
+  }
+
+  #takeLayout({ layout, root }: { layout: ToolLayout; root: string }): string | undefined {
+    if (this.#tools.has(layout.name)) return undefined;
+    const shown: string[] = [];
+    let why: string | undefined;
+    for (const each of layout.shown) {
+      const at = each === "" ? root : join(root, each);
+      if (!this.#exists(at)) continue;
+      const refused = this.#isShown(at) ? undefined : this.#show(at);
+      if (refused === undefined) shown.push(at);
+      else why ??= refused;
+    }
+    this.#stamp(root);
+    if (shown.length === 0) return why ?? "it is not there";
+    this.#tools.set(layout.name, { name: layout.name, root, shown, cannot: layout.cannot });
+    for (const pattern of layout.secrets ?? []) this.#mask(root, pattern.split("/"));
+    for (const name of layout.needs ?? []) {
+      const other = this.#layouts.find((each) => each.layout.name === name);
+      if (other) this.#takeLayout(other);
+    }
+    return undefined;
+  }
+
+  #mask(at: string, [first, ...rest]: readonly string[]): void {
+    if (first === undefined) {
+      this.#maskAt(at);
+      return;
+    }
+    const names = first === "*" ? this.#namesIn(at) : [first];
+    for (const name of names) this.#mask(join(at, name), rest);
+  }
+
+  #namesIn(directory: string): string[] {
+    try {
+      return readdirSync(directory);
+    } catch {
+      return [];
+    }
+  }
+
+  /** Takes one entry of PATH; returns why it is not there inside. */
+  #takeEntry(entry: string): string | undefined {
+    if (this.#search.exclude.some((each) => covers(each, entry))) return "it is excluded";
+    if (this.#far.some((each) => covers(each, entry) && !covers(each, this.#home))) {
+      return "it is on a file system of another machine";
+    }
+    this.#stamp(entry);
+    if (!this.#isDirectory(entry)) return "it is no directory";
+    const { bound } = this.#search;
+    if (bound.some((each) => covers(each, entry))) {
+      this.#lookAtLinks(entry, true);
+      return undefined;
+    }
+    const why = this.#takeDirectory(entry);
+    if (why !== undefined) return why;
+    this.#lookAtLinks(entry, false);
+    return undefined;
+  }
+
+  #takeDirectory(directory: string): string | undefined {
+    if (this.#isShown(directory)) return undefined;
+    const real = this.#real(directory) ?? directory;
+    const layout = this.#layoutOf(directory) ?? this.#layoutOf(real);
+    if (layout !== undefined) {
+      const why = this.#takeLayout(layout);
+      if (why !== undefined) return why;
+      if (this.#isShown(directory)) return undefined;
+    }
+    const prefix = this.#installationOf(real);
+    // A prefix is shown at its own place, and the entry of PATH may be a link that leads there.
+    if (prefix !== undefined && covers(prefix, directory) && this.#show(prefix) === undefined) {
+      this.#note(basename(prefix), prefix);
+      return undefined;
+    }
+    if (prefix !== undefined && !this.#isShown(prefix)) this.#show(prefix);
+    const why = this.#show(directory);
+    if (why === undefined) this.#note(directory, directory);
+    return why;
+  }
+
+  #note(name: string, root: string): void {
+    this.#tools.set(root, { name, root, shown: [root], cannot: "write to it" });
+  }
+
+  /** The directory that holds the program's directory and what its programs need; undefined: there is none. */
+  #installationOf(directory: string): string | undefined {
+    if (!kProgramDirectories.includes(basename(directory))) return undefined;
+    const prefix = dirname(directory);
+    if (this.#isTooWide(prefix)) return undefined;
+    const names = this.#namesIn(prefix);
+    const isOne = ["lib", "lib64", "libexec", "share", "pyvenv.cfg", "release"].some((each) =>
+      names.includes(each),
+    );
+    return isOne ? prefix : undefined;
+  }
+
+  #takeNamed(path: string): void {
+    this.#stamp(path);
+    if (!this.#exists(path)) return;
+    this.#need(path);
+    if (!this.#isShown(path) && this.#show(path) === undefined) this.#note(basename(path), path);
+  }
+
+  /** Shows what links in the directory lead to, and the interpreters of its scripts. */
+  #lookAtLinks(directory: string, isBound: boolean): void {
+    // The host's own programs lie in what is bound, with thousands of links among themselves.
+    const isOfSystem = isBound && covers("/usr", this.#real(directory) ?? "/usr");
+    if (isOfSystem && !directory.startsWith("/usr/local/")) return;
+    for (const entry of this.#entriesOf(directory)) {
+      const path = join(directory, entry.name);
+      if (entry.isSymbolicLink()) this.#need(path);
+      else if (entry.isFile() && !isBound) this.#needInterpreter(path);
+    }
+  }
+
+  #entriesOf(directory: string) {
+    try {
+      return readdirSync(directory, { withFileTypes: true });
+    } catch {
+      return [];
+    }
+  }
+
+  /** Shows what a path leads to, step by step. */
+  #need(path: string, steps = 0): void {
+    if (steps > kMostLinks || this.#needed.has(path)) return;
+    this.#needed.add(path);
+    if (!this.#isShown(path)) this.#showAround(path);
+    let text: string;
+    try {
+      text = readlinkSync(path);
+    } catch {
+      if (this.#isVenv(path)) this.#needInterpreterOf(path);
+      return;
+    }
+    this.#need(resolve(dirname(path), text), steps + 1);
+  }
+
+  #isVenv(path: string): boolean {
+    return this.#exists(join(dirname(dirname(path)), "pyvenv.cfg"));
+  }
+
+  /** A venv's programs are scripts of its python, which is a link to another. */
+  #needInterpreterOf(path: string): void {
+    if (statSync(path, { throwIfNoEntry: false })?.isFile()) this.#needInterpreter(path);
+  }
+
+  #showAround(path: string): void {
+    const status = statSync(path, { throwIfNoEntry: false });
+    if (status === undefined) return;
+    const directory = status.isDirectory() ? path : dirname(path);
+    const layout = this.#layoutOf(path);
+    if (layout !== undefined) this.#takeLayout(layout);
+    if (this.#isShown(path)) return;
+    const modules = path.indexOf("/node_modules/");
+    if (modules >= 0) {
+      const all = path.slice(0, modules + "/node_modules".length);
+      if (this.#show(all) === undefined) {
+        this.#note(basename(dirname(all)), all);
+        return;
+      }
+    }
+    const prefix = this.#installationOf(directory);
+    if (prefix !== undefined && this.#show(prefix) === undefined) {
+      this.#note(basename(prefix), prefix);
+      return;
+    }
+    if (this.#show(path) === undefined) this.#note(basename(path), path);
+  }
+
+  #needInterpreter(script: string): void {
+    const first = this.#firstLine(script);
+    const program = /^#!\s*(\/\S+)/.exec(first)?.[1];
+    if (program !== undefined) this.#need(program);
+  }
+
+  #firstLine(path: string): string {
+    let file: number | undefined;
+    try {
+      file = openSync(path, "r");
+      const bytes = Buffer.alloc(256);
+      const size = readSync(file, bytes, 0, bytes.length, 0);
+      return bytes.subarray(0, size).toString("latin1").split("\n", 1)[0] ?? "";
+    } catch {
+      return "";
+    } finally {
+      if (file !== undefined) closeSync(file);
+    }
+  }
+
+  /** Empties the files of secrets in what is shown, as far as their names tell. */
+  #maskSecrets(): void {
+    for (const [target, source] of [...this.#shown]) {
+      for (const secret of this.#secrets) {
+        if (covers(source, secret)) this.#maskAt(secret);
+      }
+      for (const below of ["", "bin", "etc"]) {
+        const directory = below === "" ? target : join(target, below);
+        for (const entry of this.#entriesOf(directory)) {
+          if (kSecretName.test(entry.name)) this.#maskAt(join(directory, entry.name));
+        }
+      }
+    }
+  }
+
+  /** Masks a file where its links end, if that is shown: a mount can't replace a link. */
+  #maskAt(path: string): void {
+    const real = this.#real(path);
+    if (real === undefined || this.#isDirectory(real)) return;
+    for (const [target, source] of this.#shown) {
+      if (covers(source, real)) this.#masked.add(target + real.slice(source.length));
+    }
+  }
+
+  /** Outer paths before those in them. */
+  #planned(): Shown[] {
+    const shown = [...this.#shown].map(([target, source]) => ({ source, target }));
+    shown.sort((one, other) => (one.target < other.target ? -1 : 1));
+    const isVisible = (path: string) => shown.some(({ target }) => covers(target, path));
+    const masks = [...this.#masked].filter(isVisible).sort();
+    return [...shown, ...masks.map((target) => ({ source: "/dev/null", target }))];
+  }
+}
+
+/** Finds the tools. Never throws for what the host has or lacks. */
+export function findTools(search: Search): Found {
+  return new Finder(search).find();
+}

@@ -1,0 +1,51 @@
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace native_runner {
+
+enum class Home { kNone, kPrivate, kKept, kDirectory };
+enum class Tools { kNone, kHost };
+
+// A host path that is shown read-only, at the same path or another.
+struct ShownPath {
+  std::string source;
+  std::string target;
+  bool operator==(const ShownPath&) const = default;
+};
+
+// What sandboxes show of the user's home and of the host's tools, as lib has found it. Immutable.
+struct HomeView {
+  std::string path;        // of the home, inside; empty: there is none
+  std::string directory;   // the home on the host; empty: a tmpfs of each sandbox's own
+  std::string link;        // a further path that leads to the home; empty: none
+  std::string git_config;  // text of ~/.gitconfig in a home of the sandbox's own; empty: no file
+  std::vector<ShownPath> shown;                               // in this order, after the home
+  std::vector<std::pair<std::string, std::string>> replaced;  // variables, if the host's pass
+  std::vector<std::string> dropped;                           // names of variables
+  std::string failure;  // why what was asked for can't be had; empty: it can
+  std::string fix;
+};
+
+// The view that the next sandbox gets: lib replaces it when the host has changed. Any thread.
+class CurrentHome {
+ public:
+  void Show(std::shared_ptr<const HomeView> view) {
+    const std::lock_guard lock(mutex_);
+    view_ = std::move(view);
+  }
+  std::shared_ptr<const HomeView> view() const {
+    const std::lock_guard lock(mutex_);
+    return view_;
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  std::shared_ptr<const HomeView> view_;
+};
+
+}  // namespace native_runner
