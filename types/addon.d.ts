@@ -355,6 +355,11 @@ export interface NativeAddon {
    * file times to the nanosecond. Throws like Node's fs.
    */
   entryState(place: number | string): Uint8Array;
+  /**
+   * Returns a text that changes when what one of these paths leads to is replaced or changes, directories also with
+   * their entries.
+   */
+  stampsOf(paths: readonly string[]): string;
   /** Returns the path of a program on the host's own PATH, or on the given one; null if it is not found. */
   findProgram(name: string, searchPath?: string): string | null;
 }

@@ -303,6 +303,7 @@ export class FakeAddon {
         term = () => 1;
       },
       lockFile: () => true,
+      stampsOf: (paths) => paths.join(),
       entryState: () => {
         throw new Error("fake-addon: files are for integration tests");
       },

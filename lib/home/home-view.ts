@@ -1,13 +1,14 @@
 /** What a runner's sandboxes show of the user's home and of the host's tools: found on first use, and kept in step. */
 
-import { lstatSync, readFileSync, realpathSync, statSync } from "node:fs";
+import { readFileSync, realpathSync, statSync } from "node:fs";
 import { userInfo } from "node:os";
 import { delimiter, isAbsolute, join, resolve } from "node:path";
 import type { NativeHomeView } from "../../types/addon.js";
 import type { BubblewrapNativeRunnerOptions } from "../../types/public.js";
+import { loadAddon } from "../native.js";
 import { kBubblewrap } from "../options.js";
 import { harmlessGitConfig } from "./git-identity.js";
-import { covers, type Found, findTools, type Search, stampOf } from "./host-tools.js";
+import { covers, type Found, findTools, type Search, stampOf, statusOf } from "./host-tools.js";
 import {
   kCertificateVariables,
   kReadVariables,
@@ -117,7 +118,7 @@ class Shape {
       if (isTaken) continue;
       if (!isRootBound) return { path };
       const real = realOf(path); // the mount point has to be there: none can be made in the host's root
-      if (real !== undefined && statSync(real).isDirectory()) return { path: real };
+      if (real !== undefined && statusOf(real)?.isDirectory()) return { path: real };
     }
     if (!this.isHomeAsked) return undefined;
     return {
@@ -145,13 +146,13 @@ class Shape {
 const searches = new Map<string, Found>();
 const kMostSearches = 16;
 
-const isCurrent = ({ stamps }: Found) => {
+const isCurrent = ({ stamps }: Pick<Found, "stamps">) => {
   for (const [path, stamp] of stamps) if (stampOf(path) !== stamp) return false;
   return true;
 };
 
 function found(search: Search): Found {
-  const key = JSON.stringify({ ...search, env: undefined, uid: process.geteuid?.() });
+  const key = JSON.stringify({ ...search, uid: process.geteuid?.() });
   const known = searches.get(key);
   if (known !== undefined && isCurrent(known)) return known;
   const made = findTools(search);
@@ -191,8 +192,15 @@ const kDeciding: readonly string[] = [
   "GIT_CONFIG_GLOBAL",
 ];
 
-/** What a view was made from. */
-type Basis = { env: string; stamps: ReadonlyMap<string, string>; uid: number | undefined };
+const deciding = new Set(kDeciding);
+
+/** What a view was made from; `state` is the addon's text about the paths, which is quick to compare. */
+type Basis = { env: string; uid: number | undefined; paths: readonly string[]; state: string };
+
+/** @throws if the addon is missing; a runner without it has no view. */
+function stateOf(paths: readonly string[]): string {
+  return loadAddon().stampsOf(paths);
+}
 
 /** Keeps a runner's view. */
 export class HomeSource {
@@ -213,17 +221,17 @@ export class HomeSource {
     const env = process.env;
     const basis = this.#basis;
     const key = this.#keyOf(env);
-    if (this.#view && basis && key === basis.env && basis.uid === process.geteuid?.()) {
-      let isSame = true;
-      for (const [path, stamp] of basis.stamps) {
-        isSame &&= stampOf(path) === stamp;
-      }
-      if (isSame) return this.#view;
-    }
+    const uid = process.geteuid?.();
+    const isLike = basis !== undefined && key === basis.env && uid === basis.uid;
+    if (this.#view && isLike && stateOf(basis.paths) === basis.state) return this.#view;
     this.#shape ??= new Shape(this.#options);
     const stamps = new Map<string, string>();
     const view = this.#make(this.#shape, env, stamps);
-    this.#basis = { env: key, stamps, uid: process.geteuid?.() };
+    const paths = [...stamps.keys()];
+    const state = stateOf(paths);
+    // What changed during the search is looked for again.
+    const isSettled = view.failure === undefined && isCurrent({ stamps });
+    this.#basis = isSettled ? { env: key, uid, paths, state } : undefined;
     const text = JSON.stringify(view);
     if (this.#view === undefined || text !== this.#text) {
       this.#text = text;
@@ -232,17 +240,17 @@ export class HomeSource {
     return this.#view;
   }
 
-  /** What was found for the current view; undefined: no tools are shown. */
+  /** What is found now, also without the addon; undefined: no tools are shown. */
   found(): Found | undefined {
-    this.current();
+    this.#shape ??= new Shape(this.#options);
+    this.#make(this.#shape, process.env, new Map());
     return this.#found;
   }
 
   #keyOf(env: Env): string {
     let key = `${env.HOME}\n${env.PATH}`;
-    for (const name of kDeciding) {
-      const value = env[name];
-      if (value !== undefined) key += `\n${name}=${value}`;
+    for (const name of Object.keys(env)) {
+      if (deciding.has(name)) key += `\n${name}=${env[name]}`;
     }
     return key;
   }
@@ -312,7 +320,7 @@ class Inside {
       paths,
       exclude: exclude.map((each) => resolve(each)),
       home: this.#hostHome,
-      env,
+      env: Object.fromEntries(Object.entries(env).filter(([name]) => deciding.has(name))),
       bound: this.#bound,
       own: kOwn,
       named: [...kToolchainVariables, ...kCertificateVariables].flatMap((name) => {
@@ -368,7 +376,7 @@ class Inside {
       ...this.shown.map(({ target }) => target),
     ];
     const meets = taken.some((each) => covers(each, path) || covers(path, each));
-    return meets || lstatSync(path, { throwIfNoEntry: false }) === undefined ? undefined : path;
+    return meets || statusOf(path) === undefined ? undefined : path;
   }
 }
 

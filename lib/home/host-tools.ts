@@ -72,9 +72,18 @@ export function covers(parent: string, path: string): boolean {
   return parent === "/" || path === parent || path.startsWith(`${parent}/`);
 }
 
+/** The state of what a path leads to; undefined if it leads to nothing that can be reached. */
+export function statusOf(path: string): Stats | undefined {
+  try {
+    return statSync(path, { throwIfNoEntry: false });
+  } catch {
+    return undefined;
+  }
+}
+
 /** A text that changes with the directory's entries, or with the file; "" if there is none. */
 export function stampOf(path: string): string {
-  const status = statSync(path, { throwIfNoEntry: false });
+  const status = statusOf(path);
   return status === undefined ? "" : `${status.dev} ${status.ino} ${status.ctimeMs}`;
 }
 
@@ -110,6 +119,19 @@ const kWideRoots =
   /^\/(?:|boot|dev|etc|home|media|mnt|nix|opt|proc|root|run|snap|srv|sys|tmp|usr|usr\/local|var|var\/(?:lib|tmp|cache|opt)|run\/user(?:\/\d+)?)$/;
 
 const kProgramDirectories: readonly string[] = ["bin", "sbin", "libexec", "condabin", "shims"];
+
+/** Names in a directory that is worked on: its settings and sources are no part of a tool. */
+const kOfProjects: readonly string[] = [
+  ".env",
+  ".git",
+  ".hg",
+  ".svn",
+  "Gemfile",
+  "composer.json",
+  "docker-compose.yml",
+  "package.json",
+  "pyproject.toml",
+];
 
 /** Files that often hold credentials. */
 const kSecretName =
@@ -186,7 +208,7 @@ class Finder {
   }
 
   #exists(path: string): boolean {
-    return statSync(path, { throwIfNoEntry: false }) !== undefined;
+    return statusOf(path) !== undefined;
   }
 
   #stamp(path: string): void {
@@ -254,7 +276,7 @@ class Finder {
   }
 
   #isDirectory(path: string): boolean {
-    return statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false;
+    return statusOf(path)?.isDirectory() ?? false;
   }
 
   #isTooWide(path: string): boolean {
@@ -299,6 +321,7 @@ class Finder {
       this.#maskAt(at);
       return;
     }
+    if (this.#isDirectory(at)) this.#stamp(at);
     const names = first === "*" ? this.#namesIn(at) : [first];
     for (const name of names) this.#mask(join(at, name), rest);
   }
@@ -317,7 +340,7 @@ class Finder {
     if (this.#far.some((each) => covers(each, entry) && !covers(each, this.#home))) {
       return "it is on a file system of another machine";
     }
-    this.#stamp(entry);
+    if (!covers("/usr", entry) || covers("/usr/local", entry)) this.#stamp(entry);
     if (!this.#isDirectory(entry)) return "it is no directory";
     const { bound } = this.#search;
     if (bound.some((each) => covers(each, entry))) {
@@ -364,7 +387,8 @@ class Finder {
     const isOne = ["lib", "lib64", "libexec", "share", "pyvenv.cfg", "release"].some((each) =>
       names.includes(each),
     );
-    return isOne ? prefix : undefined;
+    const isProject = kOfProjects.some((each) => names.includes(each));
+    return isOne && !isProject ? prefix : undefined;
   }
 
   #takeNamed(path: string): void {
@@ -415,11 +439,11 @@ class Finder {
 
   /** A venv's programs are scripts of its python, which is a link to another. */
   #needInterpreterOf(path: string): void {
-    if (statSync(path, { throwIfNoEntry: false })?.isFile()) this.#needInterpreter(path);
+    if (statusOf(path)?.isFile()) this.#needInterpreter(path);
   }
 
   #showAround(path: string): void {
-    const status = statSync(path, { throwIfNoEntry: false });
+    const status = statusOf(path);
     if (status === undefined) return;
     const directory = status.isDirectory() ? path : dirname(path);
     const layout = this.#layoutOf(path);
@@ -469,6 +493,7 @@ class Finder {
       }
       for (const below of ["", "bin", "etc"]) {
         const directory = below === "" ? target : join(target, below);
+        if (this.#isDirectory(directory)) this.#stamp(directory);
         for (const entry of this.#entriesOf(directory)) {
           if (kSecretName.test(entry.name)) this.#maskAt(join(directory, entry.name));
         }

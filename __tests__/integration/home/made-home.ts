@@ -55,6 +55,7 @@ const kSecrets: readonly string[] = [
   "miniconda3/.condarc",
   "Documents/taxes.txt",
   "other-project/.env",
+  "other-project/config/database.yml",
 ];
 
 export type MadeHome = {
@@ -156,6 +157,8 @@ export function madeHome(): MadeHome & { remove: () => void } {
   write("company.pem", "-----BEGIN CERTIFICATE-----\n");
   write("theirs/bin/evil", says("written by others"), 0o755);
   chmodSync(join(home, "theirs/bin"), 0o777);
+  write("other-project/bin/of-project", says("a program of another project"), 0o755);
+  write("other-project/lib/code", "its code\n");
   write("a-file", "no directory\n");
   write(
     ".gitconfig",
@@ -209,6 +212,7 @@ export function madeHome(): MadeHome & { remove: () => void } {
       ".volta/bin",
       "miniconda3/bin",
       ".npm-global/bin",
+      "other-project/bin",
       "theirs/bin",
       "a-file",
       "missing/bin",
@@ -286,6 +290,7 @@ export const kJobs: readonly [name: string, script: string, out: string][] = [
   ["volta's shim", "yarn", "yarn of volta"],
   ["conda", "conda", "conda 99"],
   ["npm's own prefix", "tsc", "tsc of npm-global"],
+  ["a program of another project", "of-project", "a program of another project"],
   ["the project's own program", "linter", "linter of the project"],
   ["HOME", 'echo "$HOME"; cd; pwd', "HOME\nHOME"],
   ["the tilde", "echo ~", "HOME"],

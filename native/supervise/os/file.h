@@ -31,6 +31,10 @@ inline std::uint64_t Nanoseconds(const struct statx_timestamp& time) {
 // Returns the path with all symbolic links resolved; empty if the target does not exist.
 std::string RealPath(const std::string& path);
 
+// Returns a text that changes when the entry behind `path` is replaced or changes, a directory also
+// with its entries; empty if there is none.
+std::string StampOf(const std::string& path);
+
 // Resolves the existing part of the path and appends the rest: the place of an absolute path once
 // it is made.
 std::string RealPathAsFar(const std::string& path);
