@@ -340,13 +340,13 @@ class Inside {
 
   /** The host's PATH as it is inside; relative entries stay. */
   path(text: string): string {
-    const there = new Set(this.#found?.path);
     const entries = text.split(delimiter).flatMap((entry) => {
       if (!isAbsolute(entry)) return [entry];
       const at = resolve(entry);
       const shifted = this.#shape.shifted(at);
       if (shifted !== undefined) return [shifted];
-      return there.has(at) ? [at] : [];
+      const named = this.#found?.path.get(at);
+      return named === undefined ? [] : [named];
     });
     return [...new Set(entries)].join(delimiter);
   }

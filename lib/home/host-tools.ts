@@ -54,8 +54,8 @@ export type FoundTool = {
 /** What was found. */
 export type Found = {
   shown: readonly Shown[];
-  /** The entries of PATH that are there inside, in order. */
-  path: readonly string[];
+  /** The entries of PATH that are there inside, with their names inside. */
+  path: ReadonlyMap<string, string>;
   tools: readonly FoundTool[];
   /** Entries of PATH that are not shown, with the reason. */
   leftOut: readonly { path: string; why: string }[];
@@ -168,11 +168,11 @@ class Finder {
 
   find(): Found {
     const { path, paths, named } = this.#search;
-    const inside: string[] = [];
+    const inside = new Map<string, string>();
     const leftOut: { path: string; why: string }[] = [];
     for (const entry of path.slice(0, kMostEntries)) {
       const why = this.#takeEntry(entry);
-      if (why === undefined) inside.push(entry);
+      if (why === undefined) inside.set(entry, this.#nameOf(entry));
       else leftOut.push({ path: entry, why });
     }
     for (const each of paths) {
@@ -353,9 +353,15 @@ class Finder {
     return undefined;
   }
 
+  /** A link to what is bound (/sbin) has the name that it leads to. */
+  #nameOf(entry: string): string {
+    return this.#isShown(entry) ? entry : (this.#real(entry) ?? entry);
+  }
+
   #takeDirectory(directory: string): string | undefined {
     if (this.#isShown(directory)) return undefined;
     const real = this.#real(directory) ?? directory;
+    if (this.#search.bound.some((each) => covers(each, real))) return undefined;
     const layout = this.#layoutOf(directory) ?? this.#layoutOf(real);
     if (layout !== undefined) {
       const why = this.#takeLayout(layout);

@@ -10,6 +10,7 @@ import {
   statSync,
   symlinkSync,
 } from "node:fs";
+import { homedir } from "node:os";
 import { basename, dirname, join } from "node:path";
 import { expect } from "vitest";
 
@@ -57,7 +58,25 @@ const kHostDirectories = [
   "/mnt",
 ];
 
+/** A home of the sandbox's own, and tools of PATH, may be below it; nothing else of the host is. */
+function showsFiles(directory: string): Promised {
+  const entries = existsSync(directory) ? readdirSync(directory, { withFileTypes: true }) : [];
+  const files = entries.filter((entry) => entry.isFile()).map(({ name }) => name);
+  const others = files.filter((name) => name !== ".gitconfig");
+  const seenOf = (seen: Seen) => seen.out.split("\n").filter((name) => others.includes(name));
+  return {
+    promise: "see-root",
+    name: `sees the files in ${directory}`,
+    command: () => ["ls", "-A", directory],
+    kept: (seen) => expect(seenOf(seen)).toEqual([]),
+    control: "local",
+    reached: (seen) => expect(seenOf(seen).sort()).toEqual(others.sort()),
+  };
+}
+
 function showsDirectory(directory: string): Promised {
+  const shown = [homedir(), ...(process.env.PATH ?? "").split(":")];
+  if (shown.some((path) => `${path}/`.startsWith(`${directory}/`))) return showsFiles(directory);
   return {
     promise: "see-root",
     name: `sees ${directory}`,
