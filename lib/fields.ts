@@ -103,6 +103,16 @@ function frozen(element: unknown): unknown {
   return Object.freeze(Object.assign(Object.create(null), element));
 }
 
+/** Returns a frozen copy of an object and of the arrays in it; any other value as it is. */
+export function frozenCopy<Value>(value: Value): Value {
+  if (typeof value !== "object" || value === null || Array.isArray(value)) return value;
+  const copy: Record<string, unknown> = Object.assign(Object.create(null), value);
+  for (const [name, each] of Object.entries(copy)) {
+    if (Array.isArray(each)) copy[name] = Object.freeze([...each]);
+  }
+  return Object.freeze(copy) as Value;
+}
+
 /**
  * Returns a copy of the options without a prototype: each option is read once; arrays and the objects in them
  * are copied and frozen.

@@ -142,6 +142,12 @@ export function schemaOf(value: OptionValue, schemas: OptionSchemas): v.GenericS
       return v.lazy((given) =>
         Array.isArray(given) ? of.list(of.safe) : v.picklist(["scrub", "inherit", "clean"]),
       );
+    case "home":
+      return v.lazy((given) =>
+        typeof given === "object" && given !== null
+          ? v.pipe(record, v.strictObject(bare({ directory: of.path })))
+          : v.picklist(["none", "private", "kept"]),
+      );
     case "tools":
       return v.lazy((given) =>
         typeof given === "object" && given !== null ? toolLists(of) : v.picklist(["none", "host"]),

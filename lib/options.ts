@@ -25,7 +25,7 @@ export type CountValue = { kind: "count"; least: number; most?: number };
 
 /** The values that an option takes. Those of kind "object" are used as they are, and can't be written in JSON. */
 export type OptionValue =
-  | { kind: "flag" | "mounts" | "network" | "environment" | "tools" | "object" }
+  | { kind: "flag" | "mounts" | "network" | "environment" | "home" | "tools" | "object" }
   | TextValue
   | ListValue
   | WordValue
@@ -46,7 +46,7 @@ type ValueFor<Type> = [Type] extends [boolean]
           ? string extends Item
             ? { kind: "list"; of: "path" | "text" | "name" }
             : { kind: "list"; of: readonly Item[] }
-          : { kind: "network" | "environment" | "tools" | "object" };
+          : { kind: "network" | "environment" | "home" | "tools" | "object" };
 
 /**
  * The rule by which a caller of a worker may narrow the worker's value. "only": to this value. "union": by adding to
@@ -180,14 +180,14 @@ export const kBubblewrap = {
     },
   },
   home: {
-    value: { kind: "word", words: ["none", "private"] },
+    value: { kind: "home" },
     default: "private",
-    doc: 'the home of commands; `"private"`: an empty directory of each sandbox\'s own; see [Home and tools](home.md)',
+    doc: 'the home of commands: `"private"`, an empty one of each sandbox\'s own; `"kept"`, one that is kept for the workspace; `{ directory }` or `"none"`; see [Home and tools](home.md)',
     config: { default: undefined },
-    worker: { by: "only", value: "none", at: 9, isAsked: true },
+    worker: { by: "own", at: 9, isAsked: true },
     flag: {
       syntax: "--home <mode>",
-      help: "private (the default): an empty home of its own; none",
+      help: "private (the default): an empty home of its own; kept: one for this workspace; none; or a directory",
       replaces: true,
     },
   },

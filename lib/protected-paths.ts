@@ -2,6 +2,7 @@
 
 import { realpathSync } from "node:fs";
 import { homedir, userInfo } from "node:os";
+import { isAbsolute, join } from "node:path";
 
 /** Below a home directory: keys, tokens, cookies, and histories that may contain typed secrets. */
 const kSecretsOfHome: readonly string[] = [
@@ -132,6 +133,16 @@ function accountHome(): string | undefined {
 
 /** Returns HOME as the host has it now: in Bun, homedir() uses the HOME from the start of the process. */
 export const homeDirectory = (): string => process.env.HOME || homedir();
+
+/**
+ * Returns the default directory for what is kept of a kind: in $XDG_STATE_HOME, which counts only if it is absolute,
+ * otherwise in ~/.local/state (XDG Base Directory Specification).
+ */
+export function stateDirectory(kind: "transactions" | "homes"): string {
+  const named = process.env.XDG_STATE_HOME ?? "";
+  const state = isAbsolute(named) ? named : join(homeDirectory(), ".local", "state");
+  return join(state, "openagentic", kind);
+}
 
 /** Returns the home directories of this user as real paths: HOME's, and the account's if it differs. */
 export function homes(): string[] {

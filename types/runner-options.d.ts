@@ -79,10 +79,12 @@ export type NativeMount = {
 };
 
 /**
- * The home of a command. "none": HOME names what is not there. "private": an empty directory of each sandbox's own, at
- * the host's path, which is gone with it.
+ * The home of a command, at the host's path. "none": HOME names what is not there. "private": an empty directory of each
+ * sandbox's own, which is gone with it; in a transaction the transaction's, which is gone with that. "kept": one that is
+ * kept for the workspace. `directory`: an existing one, absolute; it must not hold the user's own home, and must not lie
+ * in the workspace or hold it.
  */
-export type SandboxHome = "none" | "private";
+export type SandboxHome = "none" | "private" | "kept" | { directory: string };
 
 /**
  * The host's tools that a command finds. "host": those of the host's PATH, with what they need, read-only and at the

@@ -1,3 +1,4 @@
+import { resolve } from "node:path";
 import { CommanderError } from "commander";
 import { describe, expect, it, vi } from "vitest";
 
@@ -21,6 +22,9 @@ async function parse(...words: string[]): Promise<Call> {
     review: async () => {},
     runSkill: async (path, options) =>
       void calls.push({ action: "runSkill", command: [path], options }),
+    homeList: async (options) => void calls.push({ action: "homeList", command: [], options }),
+    homeClear: async (command, options) =>
+      void calls.push({ action: "homeClear", command: [...command], options }),
     txList: async (options) => void calls.push({ action: "txList", command: [], options }),
     txPrune: async (options) => void calls.push({ action: "txPrune", command: [], options }),
     txShow: async (id, options) => void calls.push({ action: "txShow", command: [id], options }),
@@ -176,6 +180,26 @@ describe("transactions", () => {
   });
 });
 
+describe("homes", () => {
+  it("can be chosen", async () => {
+    for (const word of ["none", "private", "kept"]) {
+      const { options } = await parse("run", "--home", word, "--", "ls");
+      expect(options).toMatchObject({ home: word });
+    }
+    const { options } = await parse("run", "--home", "./a/../b", "--", "ls");
+    expect(options).toMatchObject({ home: { directory: resolve("b") } });
+  });
+
+  it("are listed and cleared", async () => {
+    const list = await parse("home", "list", "--json");
+    expect(list).toEqual({ action: "homeList", command: [], options: { json: true } });
+    const some = await parse("home", "clear", "a1", "/srv/x");
+    expect(some).toEqual({ action: "homeClear", command: ["a1", "/srv/x"], options: {} });
+    const all = await parse("home", "clear", "--all");
+    expect(all).toEqual({ action: "homeClear", command: [], options: { all: true } });
+  });
+});
+
 describe("skill run", () => {
   const kDefaults = { tier: "untrusted", input: "", timeout: 30_000, engine: "auto" };
 
@@ -233,6 +257,9 @@ describe("misuse", () => {
     [["run", "--allow-protected", "x", "--", "ls"], /--allow-protected means nothing without/],
     [["run", "--transaction", "--commit", "--discard", "--", "ls"], /not both/],
     [["run", "--transaction", "--state-directory", "", "--", "ls"], /--state-directory.*empty/],
+    [["run", "--home", "keep", "ls"], /Expected none, private, kept, or a directory/],
+    [["home", "clear"], /name the homes to remove, or use --all/],
+    [["home", "clear", "--all", "a1"], /name the homes to remove, or use --all/],
     [["tx", "lst"], /unknown command 'lst' \(Did you mean list\?/],
     [["tx", "show"], /missing required argument 'id'/],
     [["tx", "show", "a", "b"], /too many arguments/],

@@ -4,7 +4,7 @@ import { Option } from "commander";
 
 import { kAllOfBubblewrap, namesWith, type OptionValue } from "../options.js";
 import type { BubblewrapConfig } from "../runtime/config.js";
-import { count, file } from "./values.js";
+import { count, file, home } from "./values.js";
 
 const kFlagged = namesWith("flag", kAllOfBubblewrap);
 
@@ -16,6 +16,8 @@ export function flagOf(name: (typeof kFlagged)[number]): Option {
   switch (value.kind) {
     case "word":
       return option.choices(value.words);
+    case "home":
+      return option.argParser(home);
     case "tools":
       return option.choices(["none", "host"]);
     case "network":

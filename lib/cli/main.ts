@@ -13,6 +13,7 @@ import { packageVersion } from "../package-version.js";
 import { auditExport, auditHead, auditShow, auditVerify } from "./audit.js";
 import { doctor } from "./doctor.js";
 import { explain } from "./explain.js";
+import { homeClear, homeList } from "./home.js";
 import { learn } from "./learn/learn.js";
 import { createProgram } from "./program.js";
 import { inCliWords } from "./reason.js";
@@ -83,6 +84,8 @@ const program = createProgram(packageVersion(), {
   review: async (id, options) => (await import("./review.js")).review(id, options),
   runSkill,
   ...tx,
+  homeList,
+  homeClear,
   ...audit,
 });
 watchOutput(); // also for --help | head

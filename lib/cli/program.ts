@@ -9,6 +9,7 @@ import { type AuditActions, addAuditCommand } from "./audit.js";
 import { addCompletionCommand } from "./completion.js";
 import type { DoctorOptions } from "./doctor.js";
 import { flagOf, kReplacing } from "./flags.js";
+import { addHomeCommand, type HomeActions } from "./home.js";
 import { addLearnCommand, type LearnOptions } from "./learn/learn.js";
 import {
   type CliOptions,
@@ -67,6 +68,7 @@ Examples:
 
 /** The implementations of the commands. */
 export type Actions = TxActions &
+  HomeActions &
   AuditActions & {
     run(command: string[], options: CliOptions): Promise<void>;
     explain(command: string[], options: CliOptions): Promise<void>;
@@ -231,7 +233,7 @@ export function createProgram(version: string, actions: Actions): Command {
     .description("Run a command in a sandbox: isolated, bounded, recorded.")
     .version(version, "-V, --version")
     .usage(
-      "run|explain|why|learn|doctor|tx|review|audit|mcp|worker|broker-config|skill|completion [options]",
+      "run|explain|why|learn|doctor|tx|home|review|audit|mcp|worker|broker-config|skill|completion [options]",
     )
     .enablePositionalOptions()
     .showSuggestionAfterError()
@@ -285,6 +287,7 @@ export function createProgram(version: string, actions: Actions): Command {
     .option("--json", "print one JSON object instead")
     .action((options: DoctorOptions) => actions.doctor(options));
   addTxCommand(program, actions, say);
+  addHomeCommand(program, actions, say);
   addReviewCommand(program.command("review"), actions.review).configureOutput(say("review"));
   addAuditCommand(program, actions, say);
   addMcpCommand(

@@ -7,7 +7,12 @@ import { isAbsolute, resolve } from "node:path";
 
 import { InvalidArgumentError } from "commander";
 
-import type { EnvironmentPolicy, NativeMount, NetworkPreset } from "../../types/public.js";
+import type {
+  EnvironmentPolicy,
+  NativeMount,
+  NetworkPreset,
+  SandboxHome,
+} from "../../types/public.js";
 import { nearest } from "../fields.js";
 import { kPresetNames } from "../network.js";
 import { looksLikeHost, type Variables } from "../runtime/environment.js";
@@ -73,6 +78,13 @@ export function preset(text: string, previous: NetworkPreset[] = []): NetworkPre
 export function mount(text: string, previous: NativeMount[] = []): NativeMount[] {
   const expected = "HOST[:GUEST][:ro|rw], with an absolute GUEST and no colon in the paths";
   return [...previous, required(parseMount(text), expected)];
+}
+
+/** Returns the value of `home`; a text with a slash is a directory. */
+export function home(text: string): SandboxHome {
+  if (text.includes("/")) return { directory: resolve(text) };
+  const found = (["none", "private", "kept"] as const).find((word) => word === text);
+  return required(found, "none, private, kept, or a directory with a slash such as ./home");
 }
 
 /** Returns a path; refuses the empty text that an unset variable yields. */

@@ -4,10 +4,11 @@ import { readFileSync, realpathSync, statSync } from "node:fs";
 import { userInfo } from "node:os";
 import { delimiter, isAbsolute, join, resolve } from "node:path";
 import type { NativeHomeView } from "../../types/addon.js";
-import type { BubblewrapNativeRunnerOptions } from "../../types/public.js";
+import type { BubblewrapNativeRunnerOptions, SandboxHome } from "../../types/public.js";
 import { loadAddon } from "../native.js";
 import { kBubblewrap } from "../options.js";
 import { harmlessGitConfig } from "./git-identity.js";
+import { homeDirectoryOf, putGitConfig } from "./home-directory.js";
 import { covers, type Found, findTools, type Search, stampOf, statusOf } from "./host-tools.js";
 import {
   kCertificateVariables,
@@ -56,11 +57,16 @@ function passwdHome(): string {
   return passwd.home;
 }
 
+/** The home of the host's user. */
+function hostHome(env: Env): string {
+  return isAbsolute(env.HOME ?? "") ? resolve(env.HOME as string) : passwdHome();
+}
+
 type Home = { path: string } | { failure: string; fix: string } | undefined;
 
 /** What is decided once from the options. */
 class Shape {
-  readonly home: string | { directory: string };
+  readonly home: SandboxHome;
   readonly isHomeAsked: boolean;
   readonly showsTools: boolean;
   readonly paths: readonly string[];
@@ -209,11 +215,15 @@ export class HomeSource {
   #basis: Basis | undefined;
   #view: NativeHomeView | undefined;
   #text = "";
-  #found: Found | undefined;
+  readonly #ofTransaction: string | undefined;
 
-  /** @param options the runner's own copy; read on first use. */
-  constructor(options: HomeOptions) {
+  /**
+   * @param options the runner's own copy; read on first use.
+   * @param ofTransaction where commands work in a transaction: the path of its home, made on first use.
+   */
+  constructor(options: HomeOptions, ofTransaction?: string) {
     this.#options = options;
+    this.#ofTransaction = ofTransaction;
   }
 
   /** The view for a sandbox that is made now: the same object as long as it is the same. */
@@ -240,11 +250,15 @@ export class HomeSource {
     return this.#view;
   }
 
-  /** What is found now, also without the addon; undefined: no tools are shown. */
+  /** What is found now, also without the addon; undefined: no tools are shown. Makes nothing. */
   found(): Found | undefined {
     this.#shape ??= new Shape(this.#options);
-    this.#make(this.#shape, process.env, new Map());
-    return this.#found;
+    const home = this.#shape.placeOf(process.env);
+    const path = home !== undefined && "path" in home ? home.path : undefined;
+    const { showsTools } = this.#shape;
+    return showsTools
+      ? new Inside(this.#shape, path, hostHome(process.env)).find(process.env)
+      : undefined;
   }
 
   #keyOf(env: Env): string {
@@ -258,19 +272,16 @@ export class HomeSource {
   #make(shape: Shape, env: Env, stamps: Map<string, string>): NativeHomeView {
     const home = shape.placeOf(env);
     if (home !== undefined && "failure" in home) return home;
-    const hostHome = isAbsolute(env.HOME ?? "") ? resolve(env.HOME as string) : passwdHome();
     const view: NativeHomeView = { ...(home && { path: home.path }) };
     if (home !== undefined) {
-      const files = gitConfigFiles(env, hostHome);
-      for (const file of files) stamps.set(file, stampOf(file));
-      const text = harmlessGitConfig(files.map(textOf));
-      if (text !== "") view.gitConfig = text;
+      const failure = this.#furnish(shape, env, view, stamps);
+      if (failure !== undefined) return failure;
     }
-    const inside = new Inside(shape, home?.path, hostHome);
+    const inside = new Inside(shape, home?.path, hostHome(env));
     const replaced: Record<string, string> = {};
     if (shape.showsTools) {
-      this.#found = inside.find(env);
-      for (const [path, stamp] of this.#found.stamps) stamps.set(path, stamp);
+      const found = inside.find(env);
+      for (const [path, stamp] of found.stamps) stamps.set(path, stamp);
       view.shown = [...inside.shown];
       if (env.PATH !== undefined) replaced.PATH = inside.path(env.PATH);
     }
@@ -287,6 +298,30 @@ export class HomeSource {
     const link = home && inside.link(passwdHome());
     if (link) view.link = link;
     return view;
+  }
+
+  /** Adds what the home itself is, and its ~/.gitconfig; returns a view that says why it can't be had. */
+  #furnish(
+    shape: Shape,
+    env: Env,
+    view: NativeHomeView,
+    stamps: Map<string, string>,
+  ): NativeHomeView | undefined {
+    const { home, workspace } = shape;
+    const place = { home, workspace, ofTransaction: this.#ofTransaction };
+    const own = homeDirectoryOf(place);
+    if (own !== undefined && "failure" in own) return own;
+    const files = gitConfigFiles(env, hostHome(env));
+    for (const file of files) stamps.set(file, stampOf(file));
+    const text = harmlessGitConfig(files.map(textOf));
+    if (own === undefined) {
+      if (text !== "") view.gitConfig = text;
+      return undefined;
+    }
+    view.directory = own.directory;
+    putGitConfig(own, text);
+    if (own.watched !== undefined) stamps.set(own.watched, stampOf(own.watched));
+    return undefined;
   }
 }
 

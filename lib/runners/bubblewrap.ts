@@ -20,7 +20,7 @@ import type {
 } from "../../types/transaction-options.js";
 import { takeAuditLog } from "../audit-log/sink.js";
 import { fromNative } from "../errors.js";
-import { copyOptions } from "../fields.js";
+import { copyOptions, frozenCopy } from "../fields.js";
 import { HomeSource } from "../home/home-view.js";
 import { loadAddon } from "../native.js";
 import { networkOption, withNetwork } from "../network.js";
@@ -88,6 +88,8 @@ export class BubblewrapNativeRunner extends SessionRunner {
   /** @throws TypeError or RangeError on an invalid option (if the native addon is present). */
   constructor(options: BubblewrapNativeRunnerOptions) {
     const own = copyOptions(options);
+    if (own.home !== undefined) own.home = frozenCopy(own.home);
+    if (own.tools !== undefined) own.tools = frozenCopy(own.tools);
     const sink = takeAuditLog(own);
     const taken = extractMembership(own);
     if (taken !== undefined) {
@@ -100,7 +102,7 @@ export class BubblewrapNativeRunner extends SessionRunner {
     const supervised = new Supervised(
       (addon) => new addon.BubblewrapNativeRunner(natively, taken?.handle),
     );
-    supervised.home = new HomeSource(own);
+    supervised.home = new HomeSource(own, taken?.home);
     supervised.meter.recordTo(sink);
     super(
       supervised,

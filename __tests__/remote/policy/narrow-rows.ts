@@ -44,7 +44,31 @@ export const kRows: Record<string, Row> = {
       [{ home: "private" }, { home: "private" }],
       [{ home: "none" }, { home: "none" }],
     ],
-    refused: [],
+    refused: [
+      [{ home: "kept" }, "home"],
+      [{ home: { directory: "/srv/home" } }, "home"],
+    ],
+  },
+  "a kept home": {
+    policy: { home: "kept" },
+    allowed: [
+      [{}, { home: "kept" }],
+      [{ home: "private" }, { home: "private" }],
+      [{ home: "none" }, { home: "none" }],
+    ],
+    refused: [[{ home: { directory: "/srv/home" } }, "home"]],
+  },
+  "a home of the operator's choice": {
+    policy: { home: { directory: "/srv/home" } },
+    allowed: [
+      [{}, { home: { directory: "/srv/home" } }],
+      [{ home: { directory: "/srv/home" } }, { home: { directory: "/srv/home" } }],
+      [{ home: "private" }, { home: "private" }],
+    ],
+    refused: [
+      [{ home: { directory: "/srv" } }, "home"],
+      [{ home: "kept" }, "home"],
+    ],
   },
   "no home": {
     policy: { home: "none" },

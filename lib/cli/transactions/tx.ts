@@ -10,10 +10,8 @@ import type { Transaction } from "../../../types/transaction.js";
 import type { ListedTransaction } from "../../../types/transaction-options.js";
 import { changeSummary, counted, diffText, notableChanges } from "../../change-text.js";
 import { TransactionError } from "../../errors.js";
-import {
-  defaultStateDirectory,
-  listTransactions,
-} from "../../runners/transactions/transactions.js";
+import { stateDirectory } from "../../protected-paths.js";
+import { listTransactions } from "../../runners/transactions/transactions.js";
 import { visibleLine } from "../../text.js";
 import { withAllowProtected, withAuditOption, withStateDirectory } from "../options.js";
 import { printError, wantsColors, watchOutput } from "../terminal.js";
@@ -208,7 +206,7 @@ async function discardFound(found: Found, options: TxOptions): Promise<void> {
     await withTransaction(found.id, options, (transaction) => transaction.discard());
     return;
   }
-  const { directory = defaultStateDirectory() } = directoryOption(options);
+  const { directory = stateDirectory("transactions") } = directoryOption(options);
   const place = join(directory, found.id);
   await openDirectories(place);
   await rm(place, { recursive: true, force: true });

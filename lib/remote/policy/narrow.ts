@@ -3,7 +3,12 @@
  * request comes from the network, so it is checked here, and only checked fields are used.
  */
 
-import type { EnvironmentPolicy, NativeLimits, NativeMount } from "../../../types/public.js";
+import type {
+  EnvironmentPolicy,
+  NativeLimits,
+  NativeMount,
+  SandboxHome,
+} from "../../../types/public.js";
 import {
   kAllOfBubblewrap,
   kNarrowable,
@@ -39,6 +44,7 @@ type AskedOptions = Omit<Asked, "limits">;
 
 /** The rules of options that have their own; each is called with a request for its option. */
 const kOwnRules = {
+  home: (wide, asked) => narrowHome(wide.home, asked.home),
   network: (wide, asked) => narrowNetwork(wide.network, asked.network),
   roBinds: (wide, asked) => narrowRoBinds(wide.roBinds, asked.roBinds),
   mounts: (wide, asked) => narrowMounts(wide.mounts, asked.mounts, wide.roBinds),
@@ -158,6 +164,18 @@ export function lowerLimits(ceiling: LimitCeiling, asked: Most): LimitCeiling | 
   if (over !== undefined) return over;
   const set = Object.entries(asked).filter(([, value]) => value !== undefined);
   return { ...ceiling, ...Object.fromEntries(set) };
+}
+
+/** A home that is kept is seen by later commands too, so an empty one or none is narrower. */
+function narrowHome(ceiling: SandboxHome, asked: SandboxHome | undefined): SandboxHome | Refusal {
+  if (asked === undefined || asked === ceiling) return ceiling;
+  if (asked === "none" || (asked === "private" && ceiling !== "none")) return asked;
+  const isSame =
+    typeof asked === "object" &&
+    typeof ceiling === "object" &&
+    asked.directory === ceiling.directory;
+  if (isSame) return ceiling;
+  return new Refusal("home", asked, ceiling === "none" ? '"none"' : '"private" or "none"');
 }
 
 /**

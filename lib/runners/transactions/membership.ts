@@ -20,6 +20,8 @@ export type Member = {
 export type Membership = {
   readonly handle: TransactionHandle;
   state(): "open" | "closed" | "discarded";
+  /** The path of its commands' home, if they have one of the transaction's. */
+  readonly home: string;
   /** Precondition for starting a call in the transaction. */
   readonly ready: Ready;
   /** Adds a runner whose commands are ended before the transaction is committed, closed or discarded. */

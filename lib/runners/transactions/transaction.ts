@@ -29,6 +29,8 @@ import { TransactionRecords, TransactionRuns } from "./records.js";
 import { stoppedAtExit } from "./stopped-at-exit.js";
 
 const kMostName = 256;
+/** The name of its home in its directory; the addon's kTransactionHome. */
+const kHome = "home";
 
 function checkpointOf({ id, name, createdMs }: NativeCheckpoint): Checkpoint {
   return { id, ...(name !== "" && { name }), createdAt: new Date(createdMs) };
@@ -83,7 +85,8 @@ export class WorkspaceTransaction extends SessionRunner implements Transaction {
         new addon.BubblewrapSession(natively, session, handle, poolNumber),
       handle,
     );
-    supervised.home = new HomeSource(runner);
+    const home = join(directory, id, kHome);
+    supervised.home = new HomeSource(runner, home);
     supervised.meter.watch(() => void this.#look());
     supervised.ready = (hasWaited = false) => this.#ready(hasWaited);
     const { meter } = supervised;
@@ -104,6 +107,7 @@ export class WorkspaceTransaction extends SessionRunner implements Transaction {
     registerMembership(this, {
       handle,
       state: () => this.#state,
+      home,
       ready: (hasWaited = false) => this.#ready(hasWaited),
       join: (member) => {
         this.#members.add(member);

@@ -1,7 +1,5 @@
 /** The transactions of one runner, which are closed with it. */
 
-import { isAbsolute, join } from "node:path";
-
 import type { OpenedTransaction, TransactionHandle } from "../../../types/addon-transaction.js";
 import type { Transaction } from "../../../types/transaction.js";
 import type {
@@ -16,7 +14,7 @@ import { fromNative, invalidType, SandboxError } from "../../errors.js";
 import { copyOptions, expectFields, type FieldsOf } from "../../fields.js";
 import { TransactionCounts } from "../../metrics/run-metrics.js";
 import { loadAddon } from "../../native.js";
-import { homeDirectory, kProtectedNames } from "../../protected-paths.js";
+import { kProtectedNames, stateDirectory } from "../../protected-paths.js";
 import { checkSignal, onAbort } from "../abort.js";
 import { stoppedAtExit } from "./stopped-at-exit.js";
 import { type TransactionPolicy, WorkspaceTransaction } from "./transaction.js";
@@ -36,7 +34,7 @@ function namedDirectory(directory: unknown): string {
   if (directory !== undefined && typeof directory !== "string") {
     throw invalidType("directory", "a string", directory);
   }
-  return directory ?? defaultStateDirectory();
+  return directory ?? stateDirectory("transactions");
 }
 
 /**
@@ -215,14 +213,4 @@ class CopyMaking {
       handle.stop();
     }
   }
-}
-
-/**
- * Returns the default directory for transactions: in $XDG_STATE_HOME, which counts only if it is absolute,
- * otherwise in ~/.local/state (XDG Base Directory Specification).
- */
-export function defaultStateDirectory(): string {
-  const named = process.env.XDG_STATE_HOME ?? "";
-  const state = isAbsolute(named) ? named : join(homeDirectory(), ".local", "state");
-  return join(state, "openagentic", "transactions");
 }

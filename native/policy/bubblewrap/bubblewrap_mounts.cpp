@@ -155,6 +155,8 @@ MountPoint PointIn(const Mount& base, const Mount& mount) {
   } else if (SamePath(base.target, kWorkspace)) {
     point.base = MountPoint::Base::kWorkspaceBind;
     point.may_make = true;
+  } else {
+    point.may_make = base.kind == Mount::Kind::kBind;  // a home
   }
   point.base_path = base.source;
   const std::string above = NormalPath(base.target);

@@ -11,6 +11,9 @@ namespace native_runner {
 enum class Home { kNone, kPrivate, kKept, kDirectory };
 enum class Tools { kNone, kHost };
 
+// The name of a transaction's home in its directory.
+inline constexpr const char* kTransactionHome = "home";
+
 // A host path that is shown read-only, at the same path or another.
 struct ShownPath {
   std::string source;
@@ -21,7 +24,7 @@ struct ShownPath {
 // What sandboxes show of the user's home and of the host's tools, as lib has found it. Immutable.
 struct HomeView {
   std::string path;        // of the home, inside; empty: there is none
-  std::string directory;   // the home on the host; empty: a tmpfs of each sandbox's own
+  std::string directory;   // the home on the host, a real path; empty: a tmpfs of each sandbox
   std::string link;        // a further path that leads to the home; empty: none
   std::string git_config;  // text of ~/.gitconfig in a home of the sandbox's own; empty: no file
   std::vector<ShownPath> shown;                               // in this order, after the home

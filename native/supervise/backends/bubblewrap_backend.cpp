@@ -11,6 +11,7 @@
 #include "supervise/backends/launcher_backends.h"
 #include "supervise/host/host.h"
 #include "supervise/network/network_steps.h"
+#include "supervise/project/home_places.h"
 #include "supervise/transaction/entry.h"
 
 namespace native_runner {
@@ -183,6 +184,18 @@ std::optional<Error> CheckMounts(const MountedWorkspace& mounted,
   return std::nullopt;
 }
 
+// The same for a home on the host, which commands write to: it may be the transaction's own.
+std::optional<Error> CheckHome(const MountedWorkspace& mounted, const HomeView& home) {
+  if (home.directory.empty() || !HoldsState(mounted, home.directory) ||
+      home.directory == JoinPath(mounted.state, kTransactionHome)) {
+    return std::nullopt;
+  }
+  return Error{ErrorCode::kSetup,
+               "the home " + home.directory + " would let commands write to " + mounted.state +
+                   ", where the transaction is kept",
+               "keep transactions elsewhere (option `directory`), or use another `home`"};
+}
+
 // Finds the name files. Their descriptors follow those of the workspace and the policy's mounts, if
 // these are bound by descriptor.
 void LookForNames(const BubblewrapPolicy& policy, HostFacts* facts) {
@@ -345,6 +358,9 @@ Result<BubblewrapBackend::HostParts> BubblewrapBackend::OpenHostParts(
     facts.mounts.push_back(mount.path);
   if (policy_.network == Network::kByDomain && policy_.by_domain) LookForNames(policy_, &facts);
   TRY(TakeHome(request, &facts));
+  if (mounted && facts.home) {
+    TRY(CheckHome(*mounted, *facts.home));
+  }
   return HostParts{.cwd = std::move(cwd),
                    .workspace = std::move(workspace),
                    .mounted = std::move(mounted),
@@ -447,6 +463,9 @@ Result<Preparation> BubblewrapBackend::Plan(const ExecRequest& request, const Pr
   const bool sizes_tmp = program.features.size && request.limits.memory_bytes;
   const CachedPlan& cached = PlanFor(std::move(host.facts), host.workspace.path,
                                      sizes_tmp ? *request.limits.memory_bytes : 0);
+  if (cached.facts.home && !request.Is<ExplainCall>()) {
+    TRY(MakeHomePlaces(*cached.facts.home));
+  }
   TRY_ASSIGN(auto places, HoldMountPoints(cached.places, policy_.mounts, host.mounts,
                                           host.workspace, request.Is<ExplainCall>()));
   if (!places.empty()) {

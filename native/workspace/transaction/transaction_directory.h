@@ -28,6 +28,7 @@ namespace native_runner {
 //     tree/      in the place of these: a copy of the workspace, in which commands change files
 //     copies     what that was when it was made, see host_file.h
 //     checkpoints/   see checkpoints.h
+//     home/      the home of its commands, made by lib where they have one
 //     commit/    what the last commit has made and replaced, see workspace/commit/commit.h
 //
 // Movable, one owner, any thread.

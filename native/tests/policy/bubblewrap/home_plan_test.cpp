@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "policy/bubblewrap/bubblewrap_mounts.h"
 #include "policy/bubblewrap/bubblewrap_plan.h"
 #include "policy/options/environment.h"
 #include "policy/policy_text.h"
@@ -75,6 +76,27 @@ TEST_F(HomePlanTest, ADirectoryOfTheHostIsBound) {
   view_.git_config = "[user]\n";
   EXPECT_TRUE(Has("--bind /kept/1 /home/ada "));
   EXPECT_FALSE(Has("--file"));
+}
+
+TEST_F(HomePlanTest, ClonesShareADirectoryOfTheHost) {
+  view_.directory = "/kept/1";
+  view_.shown = {{"/data/nvm", "/home/ada/.nvm"}};
+  auto made = PlanTemplate(Plan(), {});
+  ASSERT_TRUE(made) << made.error().message;
+  for (const std::string& step : made->steps)
+    EXPECT_FALSE(step.starts_with('h')) << step;
+}
+
+TEST_F(HomePlanTest, AMountInADirectoryOfTheHostMayMakeItsPlace) {
+  view_.directory = "/kept/1";
+  policy_.mounts.resize(1);
+  policy_.mounts[0].host_path = "/data";
+  policy_.mounts[0].guest_path = "/home/ada/data";
+  const auto points = FindMountPoints(Plan());
+  ASSERT_EQ(points.size(), 1U);
+  EXPECT_EQ(points[0].base_path, "/kept/1");
+  EXPECT_EQ(points[0].below, "data");
+  EXPECT_TRUE(points[0].may_make);
 }
 
 TEST_F(HomePlanTest, APrivateTmpCanBeTheHome) {
