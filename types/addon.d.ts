@@ -76,6 +76,12 @@ export type AdviceLists = {
 /** A denial as the addon reports it; lib adds the command-line form of its grant. */
 export type NativeDenial = Omit<Denial, "grant"> & { grant?: Omit<Grant, "cli"> };
 
+/** The states of what some paths led to when it was made. */
+export interface PathStampsHandle {
+  /** False if what one of them leads to was replaced or has changed, a directory also with its entries. */
+  areSame(): boolean;
+}
+
 /** What the next sandboxes of a runner show of the user's home and of the host's tools. */
 export type NativeHomeView = {
   /** The home inside; absent: none. */
@@ -332,6 +338,7 @@ export interface NativeAddon {
     session: SessionOptions,
     transaction?: TransactionHandle,
   ) => SessionHandle;
+  PathStamps: new (paths: readonly string[]) => PathStampsHandle;
   /** With an open transaction, the files as the transaction's commands see them. */
   WorkspaceFiles: new (
     options: WorkspaceFilesOptions,
@@ -355,11 +362,6 @@ export interface NativeAddon {
    * file times to the nanosecond. Throws like Node's fs.
    */
   entryState(place: number | string): Uint8Array;
-  /**
-   * Returns a text that changes when what one of these paths leads to is replaced or changes, directories also with
-   * their entries.
-   */
-  stampsOf(paths: readonly string[]): string;
   /** Returns the path of a program on the host's own PATH, or on the given one; null if it is not found. */
   findProgram(name: string, searchPath?: string): string | null;
 }

@@ -303,7 +303,9 @@ export class FakeAddon {
         term = () => 1;
       },
       lockFile: () => true,
-      stampsOf: (paths) => paths.join(),
+      PathStamps: class {
+        areSame = () => true;
+      },
       entryState: () => {
         throw new Error("fake-addon: files are for integration tests");
       },

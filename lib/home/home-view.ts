@@ -3,13 +3,14 @@
 import { readFileSync, realpathSync, statSync } from "node:fs";
 import { userInfo } from "node:os";
 import { delimiter, isAbsolute, join, resolve } from "node:path";
-import type { NativeHomeView } from "../../types/addon.js";
+import type { NativeHomeView, PathStampsHandle } from "../../types/addon.js";
 import type { BubblewrapNativeRunnerOptions, SandboxHome } from "../../types/public.js";
 import { loadAddon } from "../native.js";
 import { kBubblewrap } from "../options.js";
 import { harmlessGitConfig } from "./git-identity.js";
 import { homeDirectoryOf, putGitConfig } from "./home-directory.js";
-import { covers, type Found, findTools, type Search, stampOf, statusOf } from "./host-tools.js";
+import { covers, stampOf, statusOf } from "./host-look.js";
+import { type Found, findTools, type Search } from "./host-tools.js";
 import {
   kCertificateVariables,
   kReadVariables,
@@ -200,13 +201,8 @@ const kDeciding: readonly string[] = [
 
 const deciding = new Set(kDeciding);
 
-/** What a view was made from; `state` is the addon's text about the paths, which is quick to compare. */
-type Basis = { env: string; uid: number | undefined; paths: readonly string[]; state: string };
-
-/** @throws if the addon is missing; a runner without it has no view. */
-function stateOf(paths: readonly string[]): string {
-  return loadAddon().stampsOf(paths);
-}
+/** What a view was made from. */
+type Basis = { env: string; uid: number | undefined; stamps: PathStampsHandle };
 
 /** Keeps a runner's view. */
 export class HomeSource {
@@ -226,22 +222,24 @@ export class HomeSource {
     this.#ofTransaction = ofTransaction;
   }
 
-  /** The view for a sandbox that is made now: the same object as long as it is the same. */
+  /**
+   * The view for a sandbox that is made now: the same object as long as it is the same.
+   * @throws if the addon is missing; a runner without it has no view.
+   */
   current(): NativeHomeView {
     const env = process.env;
     const basis = this.#basis;
     const key = this.#keyOf(env);
     const uid = process.geteuid?.();
     const isLike = basis !== undefined && key === basis.env && uid === basis.uid;
-    if (this.#view && isLike && stateOf(basis.paths) === basis.state) return this.#view;
+    if (this.#view && isLike && basis.stamps.areSame()) return this.#view;
     this.#shape ??= new Shape(this.#options);
     const stamps = new Map<string, string>();
     const view = this.#make(this.#shape, env, stamps);
-    const paths = [...stamps.keys()];
-    const state = stateOf(paths);
+    const state = new (loadAddon().PathStamps)([...stamps.keys()]);
     // What changed during the search is looked for again.
     const isSettled = view.failure === undefined && isCurrent({ stamps });
-    this.#basis = isSettled ? { env: key, uid, paths, state } : undefined;
+    this.#basis = isSettled ? { env: key, uid, stamps: state } : undefined;
     const text = JSON.stringify(view);
     if (this.#view === undefined || text !== this.#text) {
       this.#text = text;

@@ -3,20 +3,9 @@
  * synchronously, some milliseconds; `Found.stamps` tell when to look again.
  */
 
-import {
-  closeSync,
-  lstatSync,
-  openSync,
-  readdirSync,
-  readFileSync,
-  readlinkSync,
-  readSync,
-  realpathSync,
-  type Stats,
-  statSync,
-} from "node:fs";
-import { basename, dirname, join, resolve } from "node:path";
+import { basename, dirname, resolve } from "node:path";
 import { secretsOf } from "../protected-paths.js";
+import { below, covers, farMounts, HostLook } from "./host-look.js";
 import { kToolLayouts, type ToolLayout } from "./tool-layouts.js";
 
 /** A host path that is shown, read-only. */
@@ -67,41 +56,6 @@ const kMostShown = 120;
 const kMostEntries = 128;
 const kMostLinks = 20;
 
-/** True if `path` is `parent` or below it. */
-export function covers(parent: string, path: string): boolean {
-  return parent === "/" || path === parent || path.startsWith(`${parent}/`);
-}
-
-/** The state of what a path leads to; undefined if it leads to nothing that can be reached. */
-export function statusOf(path: string): Stats | undefined {
-  try {
-    return statSync(path, { throwIfNoEntry: false });
-  } catch {
-    return undefined;
-  }
-}
-
-/** A text that changes with the directory's entries, or with the file; "" if there is none. */
-export function stampOf(path: string): string {
-  const status = statusOf(path);
-  return status === undefined ? "" : `${status.dev} ${status.ino} ${status.ctimeMs}`;
-}
-
-/** File systems of other machines, which may not answer; and those of Windows, whose programs can't run. */
-const kFarAway =
-  /^(?:nfs|nfs4|cifs|smb3|smbfs|9p|drvfs|afs|ceph|autofs|fuse\.sshfs|fuse\.rclone|glusterfs)$/;
-
-function farMounts(): string[] {
-  try {
-    return readFileSync("/proc/self/mountinfo", "utf8")
-      .split("\n")
-      .filter((line) => kFarAway.test(line.split(" - ")[1]?.split(" ")[0] ?? ""))
-      .map((line) => line.split(" ")[4] ?? "");
-  } catch {
-    return [];
-  }
-}
-
 /** Directories that hold more than one program's files. */
 const kTooWide: readonly string[] = [
   "",
@@ -137,32 +91,38 @@ const kOfProjects: readonly string[] = [
 const kSecretName =
   /^(?:\.env(?:\..*)?|\.?npmrc|\.?netrc|\.?pypirc|\.?condarc|\.git-credentials|\.yarnrc\.yml|credentials(?:\..*)?|.*\.pem|.*\.key|id_(?:rsa|dsa|ecdsa|ed25519))$/;
 
+/** A layout that is there. */
+type Place = { layout: ToolLayout; root: string; shown: readonly string[] };
+
 class Finder {
   readonly #search: Search;
+  readonly #look = new HostLook();
   readonly #home: string;
-  readonly #realHome: string;
+  /** The same, and the real path of it. */
+  readonly #homes: readonly string[];
+  readonly #tooWide: ReadonlySet<string>;
   readonly #far = farMounts();
   readonly #secrets: readonly string[];
   readonly #shown = new Map<string, string>();
   readonly #masked = new Set<string>();
-  readonly #safe = new Map<string, string>();
   readonly #needed = new Set<string>();
   readonly #tools = new Map<string, FoundTool>();
   readonly #stamps = new Map<string, string>();
-  readonly #layouts: { layout: ToolLayout; root: string }[] = [];
-  readonly #uid = process.geteuid?.() ?? -1;
+  readonly #layouts: Place[] = [];
 
   constructor(search: Search) {
     this.#search = search;
-    this.#home = search.home;
-    this.#realHome = this.#real(search.home) ?? search.home;
-    const homes = [...new Set([this.#home, this.#realHome])];
+    this.#home = resolve(search.home);
+    const homes = [...new Set([this.#home, this.#look.real(this.#home) ?? this.#home])];
+    this.#homes = homes;
+    this.#tooWide = new Set(homes.flatMap((home) => kTooWide.map((each) => below(home, each))));
     this.#secrets = secretsOf(homes.filter((home) => home.startsWith("/")));
     for (const layout of kToolLayouts) {
       const root = layout.roots
         .map((text) => this.#expand(text))
-        .find((at) => at && this.#exists(at));
-      if (root) this.#layouts.push({ layout, root });
+        .find((at) => at && this.#look.exists(at));
+      if (!root) continue;
+      this.#layouts.push({ layout, root, shown: layout.shown.map((each) => below(root, each)) });
     }
   }
 
@@ -194,52 +154,13 @@ class Finder {
     const [first = "", ...rest] = text.split("/");
     if (first.startsWith("$")) {
       const value = this.#search.env[first.slice(1)];
-      return value?.startsWith("/") ? join(resolve(value), ...rest) : undefined;
+      return value?.startsWith("/") ? below(resolve(value), rest.join("/")) : undefined;
     }
-    return first === "~" ? join(this.#home, ...rest) : text;
-  }
-
-  #real(path: string): string | undefined {
-    try {
-      return realpathSync(path);
-    } catch {
-      return undefined;
-    }
-  }
-
-  #exists(path: string): boolean {
-    return statusOf(path) !== undefined;
+    return first === "~" ? below(this.#home, rest.join("/")) : text;
   }
 
   #stamp(path: string): void {
-    if (!this.#stamps.has(path)) this.#stamps.set(path, stampOf(path));
-  }
-
-  /** Why the directory or file must not be shown: others could change what is in it. */
-  #unsafe(real: string): string | undefined {
-    const known = this.#safe.get(real);
-    if (known !== undefined) return known || undefined;
-    const why = this.#whyUnsafe(real);
-    this.#safe.set(real, why ?? "");
-    return why;
-  }
-
-  #whyUnsafe(real: string): string | undefined {
-    let status: Stats;
-    try {
-      status = lstatSync(real);
-    } catch {
-      return "it is not there";
-    }
-    if (real !== "/") {
-      const above = this.#unsafe(dirname(real));
-      if (above !== undefined) return above;
-    }
-    if (status.uid !== 0 && status.uid !== this.#uid) return `${real} belongs to another user`;
-    const isOwnGroup = status.gid === status.uid;
-    const others = status.mode & (isOwnGroup ? 0o002 : 0o022);
-    const isSticky = (status.mode & 0o1000) !== 0;
-    return others !== 0 && !isSticky ? `others can write to ${real}` : undefined;
+    if (!this.#stamps.has(path)) this.#stamps.set(path, this.#look.stamp(path));
   }
 
   #isShown(path: string): boolean {
@@ -258,14 +179,14 @@ class Finder {
       return "the sandbox has a directory of its own there";
     }
     if (exclude.some((each) => covers(each, path))) return "it is excluded";
-    const real = this.#real(path);
+    const real = this.#look.real(path);
     if (real === undefined) return "it is not there";
     if (this.#isTooWide(path) || this.#isTooWide(real)) return "it holds more than tools";
     if (bound.some((each) => covers(path, each))) return "it would hide a mount";
-    const unsafe = this.#unsafe(real);
+    const unsafe = this.#look.unsafe(real);
     if (unsafe !== undefined) return unsafe;
     if (this.#secrets.some((each) => covers(each, real))) return "it may hold secrets";
-    const secret = this.#secrets.find((each) => covers(real, each) && this.#isDirectory(each));
+    const secret = this.#secrets.find((each) => covers(real, each) && this.#look.isDirectory(each));
     if (secret !== undefined) return `it holds ${secret}`;
     if (this.#shown.size >= kMostShown) return "there are too many";
     for (const target of [...this.#shown.keys()])
@@ -275,32 +196,27 @@ class Finder {
     return undefined;
   }
 
-  #isDirectory(path: string): boolean {
-    return statusOf(path)?.isDirectory() ?? false;
-  }
-
   #isTooWide(path: string): boolean {
     if (kWideRoots.test(path)) return true;
-    return [this.#home, this.#realHome].some(
-      (home) => covers(path, home) || kTooWide.some((each) => path === join(home, each)),
-    );
+    return this.#tooWide.has(path) || this.#homes.some((home) => covers(path, home));
   }
 
   /** Shows what the layout has; undefined if the path is in no layout's root. */
-  #layoutOf(path: string): { layout: ToolLayout; root: string } | undefined {
-    const inside = this.#layouts.filter(({ layout, root }) =>
-      layout.shown.some((each) => covers(join(root, each), path)),
-    );
-    return inside.sort((one, other) => other.root.length - one.root.length)[0];
+  #layoutOf(path: string): Place | undefined {
+    let nearest: Place | undefined;
+    for (const each of this.#layouts) {
+      const isNearer = nearest === undefined || each.root.length > nearest.root.length;
+      if (isNearer && each.shown.some((at) => covers(at, path))) nearest = each;
+    }
+    return nearest;
   }
 
-  #takeLayout({ layout, root }: { layout: ToolLayout; root: string }): string | undefined {
+  #takeLayout({ layout, root, shown: places }: Place): string | undefined {
     if (this.#tools.has(layout.name)) return undefined;
     const shown: string[] = [];
     let why: string | undefined;
-    for (const each of layout.shown) {
-      const at = each === "" ? root : join(root, each);
-      if (!this.#exists(at)) continue;
+    for (const at of places) {
+      if (!this.#look.exists(at)) continue;
       const refused = this.#isShown(at) ? undefined : this.#show(at);
       if (refused === undefined) shown.push(at);
       else why ??= refused;
@@ -321,17 +237,9 @@ class Finder {
       this.#maskAt(at);
       return;
     }
-    if (this.#isDirectory(at)) this.#stamp(at);
-    const names = first === "*" ? this.#namesIn(at) : [first];
-    for (const name of names) this.#mask(join(at, name), rest);
-  }
-
-  #namesIn(directory: string): string[] {
-    try {
-      return readdirSync(directory);
-    } catch {
-      return [];
-    }
+    if (this.#look.isDirectory(at)) this.#stamp(at);
+    const names = first === "*" ? this.#look.names(at) : [first];
+    for (const name of names) this.#mask(below(at, name), rest);
   }
 
   /** Takes one entry of PATH; returns why it is not there inside. */
@@ -341,7 +249,7 @@ class Finder {
       return "it is on a file system of another machine";
     }
     if (!covers("/usr", entry) || covers("/usr/local", entry)) this.#stamp(entry);
-    if (!this.#isDirectory(entry)) return "it is no directory";
+    if (!this.#look.isDirectory(entry)) return "it is no directory";
     const { bound } = this.#search;
     if (bound.some((each) => covers(each, entry))) {
       this.#lookAtLinks(entry, true);
@@ -355,12 +263,12 @@ class Finder {
 
   /** A link to what is bound (/sbin) has the name that it leads to. */
   #nameOf(entry: string): string {
-    return this.#isShown(entry) ? entry : (this.#real(entry) ?? entry);
+    return this.#isShown(entry) ? entry : (this.#look.real(entry) ?? entry);
   }
 
   #takeDirectory(directory: string): string | undefined {
     if (this.#isShown(directory)) return undefined;
-    const real = this.#real(directory) ?? directory;
+    const real = this.#look.real(directory) ?? directory;
     if (this.#search.bound.some((each) => covers(each, real))) return undefined;
     const layout = this.#layoutOf(directory) ?? this.#layoutOf(real);
     if (layout !== undefined) {
@@ -389,7 +297,7 @@ class Finder {
     if (!kProgramDirectories.includes(basename(directory))) return undefined;
     const prefix = dirname(directory);
     if (this.#isTooWide(prefix)) return undefined;
-    const names = this.#namesIn(prefix);
+    const names = this.#look.names(prefix);
     const isOne = ["lib", "lib64", "libexec", "share", "pyvenv.cfg", "release"].some((each) =>
       names.includes(each),
     );
@@ -399,7 +307,7 @@ class Finder {
 
   #takeNamed(path: string): void {
     this.#stamp(path);
-    if (!this.#exists(path)) return;
+    if (!this.#look.exists(path)) return;
     this.#need(path);
     if (!this.#isShown(path) && this.#show(path) === undefined) this.#note(basename(path), path);
   }
@@ -407,20 +315,14 @@ class Finder {
   /** Shows what links in the directory lead to, and the interpreters of its scripts. */
   #lookAtLinks(directory: string, isBound: boolean): void {
     // The host's own programs lie in what is bound, with thousands of links among themselves.
-    const isOfSystem = isBound && covers("/usr", this.#real(directory) ?? "/usr");
+    const isOfSystem = isBound && covers("/usr", this.#look.real(directory) ?? "/usr");
     if (isOfSystem && !directory.startsWith("/usr/local/")) return;
-    for (const entry of this.#entriesOf(directory)) {
-      const path = join(directory, entry.name);
+    // What is shown as a whole (pyenv, conda with hundreds of programs) has its interpreters with it.
+    const isWhole = this.#layoutOf(directory)?.layout.shown.includes("") ?? false;
+    for (const entry of this.#look.entries(directory)) {
+      const path = below(directory, entry.name);
       if (entry.isSymbolicLink()) this.#need(path);
-      else if (entry.isFile() && !isBound) this.#needInterpreter(path);
-    }
-  }
-
-  #entriesOf(directory: string) {
-    try {
-      return readdirSync(directory, { withFileTypes: true });
-    } catch {
-      return [];
+      else if (entry.isFile() && !isBound && !isWhole) this.#needInterpreter(path);
     }
   }
 
@@ -429,27 +331,22 @@ class Finder {
     if (steps > kMostLinks || this.#needed.has(path)) return;
     this.#needed.add(path);
     if (!this.#isShown(path)) this.#showAround(path);
-    let text: string;
-    try {
-      text = readlinkSync(path);
-    } catch {
-      if (this.#isVenv(path)) this.#needInterpreterOf(path);
-      return;
-    }
-    this.#need(resolve(dirname(path), text), steps + 1);
+    const text = this.#look.linkText(path);
+    if (text !== undefined) this.#need(resolve(dirname(path), text), steps + 1);
+    else if (this.#isVenv(path)) this.#needInterpreterOf(path);
   }
 
   #isVenv(path: string): boolean {
-    return this.#exists(join(dirname(dirname(path)), "pyvenv.cfg"));
+    return this.#look.exists(below(dirname(dirname(path)), "pyvenv.cfg"));
   }
 
   /** A venv's programs are scripts of its python, which is a link to another. */
   #needInterpreterOf(path: string): void {
-    if (statusOf(path)?.isFile()) this.#needInterpreter(path);
+    if (this.#look.status(path)?.isFile()) this.#needInterpreter(path);
   }
 
   #showAround(path: string): void {
-    const status = statusOf(path);
+    const status = this.#look.status(path);
     if (status === undefined) return;
     const directory = status.isDirectory() ? path : dirname(path);
     const layout = this.#layoutOf(path);
@@ -472,23 +369,9 @@ class Finder {
   }
 
   #needInterpreter(script: string): void {
-    const first = this.#firstLine(script);
+    const first = this.#look.firstLine(script);
     const program = /^#!\s*(\/\S+)/.exec(first)?.[1];
     if (program !== undefined) this.#need(program);
-  }
-
-  #firstLine(path: string): string {
-    let file: number | undefined;
-    try {
-      file = openSync(path, "r");
-      const bytes = Buffer.alloc(256);
-      const size = readSync(file, bytes, 0, bytes.length, 0);
-      return bytes.subarray(0, size).toString("latin1").split("\n", 1)[0] ?? "";
-    } catch {
-      return "";
-    } finally {
-      if (file !== undefined) closeSync(file);
-    }
   }
 
   /** Empties the files of secrets in what is shown, as far as their names tell. */
@@ -497,11 +380,11 @@ class Finder {
       for (const secret of this.#secrets) {
         if (covers(source, secret)) this.#maskAt(secret);
       }
-      for (const below of ["", "bin", "etc"]) {
-        const directory = below === "" ? target : join(target, below);
-        if (this.#isDirectory(directory)) this.#stamp(directory);
-        for (const entry of this.#entriesOf(directory)) {
-          if (kSecretName.test(entry.name)) this.#maskAt(join(directory, entry.name));
+      for (const part of ["", "bin", "etc"]) {
+        const directory = below(target, part);
+        if (this.#look.isDirectory(directory)) this.#stamp(directory);
+        for (const entry of this.#look.entries(directory)) {
+          if (kSecretName.test(entry.name)) this.#maskAt(below(directory, entry.name));
         }
       }
     }
@@ -509,8 +392,8 @@ class Finder {
 
   /** Masks a file where its links end, if that is shown: a mount can't replace a link. */
   #maskAt(path: string): void {
-    const real = this.#real(path);
-    if (real === undefined || this.#isDirectory(real)) return;
+    const real = this.#look.real(path);
+    if (real === undefined || this.#look.isDirectory(real)) return;
     for (const [target, source] of this.#shown) {
       if (covers(source, real)) this.#masked.add(target + real.slice(source.length));
     }

@@ -5,6 +5,7 @@
 #include "addon/runners/runner_core.h"
 #include "addon/runners/runner_object.h"
 #include "addon/values/file_values.h"
+#include "addon/values/path_stamps.h"
 #include "addon/values/result.h"
 #include "addon/values/value_builder.h"
 #include "addon/workspace/files_object.h"
@@ -12,7 +13,6 @@
 #include "policy/bubblewrap/bubblewrap_plan.h"
 #include "supervise/backends/launcher_backends.h"
 #include "supervise/host/program.h"
-#include "supervise/os/file.h"
 #include "workspace/files/workspace_files.h"
 #include "workspace/tree/file_stat.h"
 
@@ -118,23 +118,6 @@ Napi::Value EntryStateOf(const Napi::CallbackInfo& info) {
   return builder.ok() ? Napi::Value(env, made) : env.Undefined();
 }
 
-// Returns the stamps of paths, one a line.
-Napi::Value StampsOf(const Napi::CallbackInfo& info) {
-  const Napi::Env env = info.Env();
-  if (!info[0].IsArray()) {
-    Reader(env).Fail({ErrorCode::kInvalidType, "Expected an array of paths", ""});
-    return env.Undefined();
-  }
-  const auto paths = info[0].As<Napi::Array>();
-  std::string stamps;
-  for (std::uint32_t at = 0; at < paths.Length(); ++at) {
-    const Napi::Value path = paths.Get(at);
-    if (path.IsString()) stamps += StampOf(path.As<Napi::String>());
-    stamps += '\n';
-  }
-  return Napi::String::New(env, stamps);
-}
-
 Napi::Object Init(Napi::Env env, Napi::Object exports) {
   EnvironmentState* state = EnvironmentState::Create(env);
   if (state == nullptr) return exports;
@@ -148,8 +131,8 @@ Napi::Object Init(Napi::Env env, Napi::Object exports) {
   exports.Set("landlockAbi", Napi::Function::New(env, LandlockAbiOf, "landlockAbi"));
   exports.Set("findProgram", Napi::Function::New(env, FindProgramOf, "findProgram"));
   exports.Set("lockFile", Napi::Function::New(env, LockFileOf, "lockFile"));
-  exports.Set("stampsOf", Napi::Function::New(env, StampsOf, "stampsOf"));
   exports.Set("entryState", Napi::Function::New(env, EntryStateOf, "entryState"));
+  DefinePathStamps(env, exports);
   DefineProcessSandbox(env, exports);
   DefineWorkspaceFiles(env, exports);
   DefineTransaction(env, exports, state);

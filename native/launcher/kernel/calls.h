@@ -230,17 +230,6 @@ inline int CloneMount(const char* path) {
   constexpr unsigned kClone = 1;  // OPEN_TREE_CLONE; close-on-exec is O_CLOEXEC's bit
   return static_cast<int>(Call(SYS_open_tree, AT_FDCWD, path, kClone | O_CLOEXEC));
 }
-// Returns a detached copy of the mount at `path` with all that is mounted in it.
-inline int CloneMounts(const char* path) {
-  constexpr unsigned kClone = 1;           // OPEN_TREE_CLONE
-  constexpr unsigned kRecursive = 0x8000;  // AT_RECURSIVE
-  return static_cast<int>(Call(SYS_open_tree, AT_FDCWD, path, kClone | kRecursive | O_CLOEXEC));
-}
-// Attaches a detached mount at `path` (move_mount(2)).
-inline long AttachMount(int mount, const char* path) {
-  constexpr unsigned kFromEmptyPath = 4;  // MOVE_MOUNT_F_EMPTY_PATH
-  return Call(SYS_move_mount, mount, "", AT_FDCWD, path, kFromEmptyPath);
-}
 inline long MakeDirectory(const char* path, mode_t mode) {
   return Call(SYS_mkdirat, AT_FDCWD, path, mode);
 }

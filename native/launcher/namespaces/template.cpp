@@ -153,6 +153,15 @@ class Taker {
     return result == 0 || refusal_->Because(Layer::kMountNamespace, result);
   }
 
+  // Before all steps, since the clone's /tmp may hide the template's home.
+  bool EnterHome(const char* step) const {
+    Line home;
+    const char* lines = step + 1;
+    if (!TakeLine(&lines, &home)) return RefuseStep(refusal_);
+    const long entered = kernel::ChangeDirectory(home.c_str());
+    return entered == 0 || RefuseMount(home, entered);
+  }
+
   bool Take(const char* step) const {
     const char* const text = step + 1;
     switch (*step) {
@@ -196,28 +205,40 @@ class Taker {
     return Mount("tmpfs", path, MS_NOSUID | MS_NODEV, options.c_str());
   }
 
-  // Copies the template's mounts before the home hides them, and attaches the copies in it.
+  // The working directory is the template's home (EnterHome), which the clone's hides.
   bool MakeHome(const char* lines) const {
     Line home;
     if (!TakeLine(&lines, &home)) return RefuseStep(refusal_);
-    const char* rest = lines;
-    int copies[kMostInHome];
-    std::size_t count = 0;
-    for (Line path; *rest != '\0'; ++count) {
-      if (count == kMostInHome || !TakeLine(&rest, &path)) return RefuseStep(refusal_);
-      copies[count] = kernel::CloneMounts(path.c_str());
-      if (copies[count] < 0) return RefuseMount(path, copies[count]);
-    }
-    if (!MakeDirectories(home, 0) || !MountTmpfs(home.c_str(), "mode=0700")) return false;
-    for (std::size_t at = 0; at < count; ++at) {
-      Line path;
-      TakeLine(&lines, &path);
-      if (!MakePlace(path, copies[at], home.size())) return false;
-      const long result = kernel::AttachMount(copies[at], path.c_str());
-      kernel::Close(copies[at]);
+    const bool is_made = MakeDirectories(home, 0) && MountTmpfs(home.c_str(), "mode=0700") &&
+                         BindIntoHome(lines, home.size());
+    return is_made && kernel::ChangeDirectory("/") == 0;
+  }
+
+  // Binds the template's mounts at the paths of `lines`, which lie below the home's `known`
+  // characters.
+  bool BindIntoHome(const char* lines, std::size_t known) const {
+    Line before;  // the directories above it are made
+    for (Line path; *lines != '\0';) {
+      if (!TakeLine(&lines, &path) || path.size() <= known + 1) return RefuseStep(refusal_);
+      const char* const below = path.c_str() + known + 1;
+      const std::size_t shared = SharedDirectories(path, before);
+      if (!MakePlace(path, below, shared > known ? shared : known)) return false;
+      const long result = kernel::Mount(below, path.c_str(), nullptr, MS_BIND | MS_REC);
       if (result != 0) return RefuseMount(path, result);
+      before.Clear();
+      before.Add(path.c_str(), path.size());
     }
     return true;
+  }
+
+  // Returns the length of the longest directory that both paths lie in.
+  static std::size_t SharedDirectories(const Line& one, const Line& other) {
+    std::size_t shared = 0;
+    for (std::size_t at = 0; at < one.size() && at < other.size(); ++at) {
+      if (one.c_str()[at] != other.c_str()[at]) break;
+      if (one.c_str()[at] == '/') shared = at;
+    }
+    return shared;
   }
 
   bool RefuseMount(const Line& path, long result) const {
@@ -238,11 +259,13 @@ class Taker {
     return true;
   }
 
-  // Makes a place for the mount: a directory or a file, as it is one.
-  bool MakePlace(const Line& path, int mount, std::size_t known) const {
+  // Makes a place for the mount at `below` in the working directory: a directory or a file, as it
+  // is one.
+  bool MakePlace(const Line& path, const char* below, std::size_t known) const {
     struct stat status {};
-    if (kernel::Stat(mount, &status) == 0 && (status.st_mode & S_IFMT) == S_IFDIR)
-      return MakeDirectories(path, known);
+    const long looked = kernel::Stat(below, &status);
+    if (looked != 0) return RefuseMount(path, looked);
+    if ((status.st_mode & S_IFMT) == S_IFDIR) return MakeDirectories(path, known);
     std::size_t end = path.size();
     while (end > 0 && path.c_str()[end] != '/')
       --end;
@@ -348,6 +371,9 @@ class Taker {
                                   const HostChannel& control, Refusal* refusal) {
   const Taker taker(steps, request, proc, control, refusal);
   if (!taker.MakeNamespaces()) return false;
+  for (char** step = steps.steps; *step != nullptr; ++step) {
+    if (**step == kStepHome && !taker.EnterHome(*step)) return false;
+  }
   for (char** step = steps.steps; *step != nullptr; ++step) {
     if (!taker.Take(*step)) return false;
   }

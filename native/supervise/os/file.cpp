@@ -23,12 +23,14 @@ std::string RealPath(const std::string& path) {
   return realpath(path.c_str(), resolved.data()) == nullptr ? "" : resolved.data();
 }
 
-std::string StampOf(const std::string& path) {
+PathStamp StampOf(const std::string& path) {
   struct statx status {};
   constexpr unsigned kWanted = STATX_TYPE | STATX_INO | STATX_CTIME;
-  if (statx(AT_FDCWD, path.c_str(), 0, kWanted, &status) != 0) return "";
-  return std::to_string(status.stx_dev_major) + ' ' + std::to_string(status.stx_dev_minor) + ' ' +
-         std::to_string(status.stx_ino) + ' ' + std::to_string(Nanoseconds(status.stx_ctime));
+  if (statx(AT_FDCWD, path.c_str(), 0, kWanted, &status) != 0) return {};
+  return {.device_major = status.stx_dev_major,
+          .device_minor = status.stx_dev_minor,
+          .inode = status.stx_ino,
+          .changed_ns = Nanoseconds(status.stx_ctime)};
 }
 
 // Resolves a ".." after the links before it, as the kernel does.

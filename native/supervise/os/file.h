@@ -31,9 +31,16 @@ inline std::uint64_t Nanoseconds(const struct statx_timestamp& time) {
 // Returns the path with all symbolic links resolved; empty if the target does not exist.
 std::string RealPath(const std::string& path);
 
-// Returns a text that changes when the entry behind `path` is replaced or changes, a directory also
-// with its entries; empty if there is none.
-std::string StampOf(const std::string& path);
+// A state of what a path leads to: another one when that is replaced or changes, a directory also
+// with its entries. All 0: there is nothing.
+struct PathStamp {
+  std::uint32_t device_major = 0;
+  std::uint32_t device_minor = 0;
+  std::uint64_t inode = 0;
+  std::uint64_t changed_ns = 0;
+  bool operator==(const PathStamp&) const = default;
+};
+PathStamp StampOf(const std::string& path);
 
 // Resolves the existing part of the path and appends the rest: the place of an absolute path once
 // it is made.
