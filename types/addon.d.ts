@@ -94,6 +94,8 @@ export type NativeHomeView = {
   gitConfig?: string;
   /** Shown read-only, in this order, after the home. */
   shown?: { source: string; target: string }[];
+  /** The same, where links of the system lead: no part of the policy's text. */
+  followed?: { source: string; target: string }[];
   /** Variables with other values than the host's, if the host's pass. */
   replaced?: Record<string, string>;
   /** Names of variables that do not pass. */

@@ -9,8 +9,9 @@ import { loadAddon } from "../native.js";
 import { kBubblewrap } from "../options.js";
 import { harmlessGitConfig } from "./git-identity.js";
 import { homeDirectoryOf, putGitConfig } from "./home-directory.js";
-import { covers, stampOf, statusOf } from "./host-look.js";
+import { covers, HostLook, stampOf, statusOf } from "./host-look.js";
 import { type Found, findTools, type Search } from "./host-tools.js";
+import { type LinkSearch, leadingOut, pathsOf, systemLinks } from "./leading-out.js";
 import {
   kCertificateVariables,
   kReadVariables,
@@ -21,7 +22,7 @@ import {
 /** The options that decide what is shown. */
 export type HomeOptions = Pick<
   BubblewrapNativeRunnerOptions,
-  "home" | "tools" | "roBinds" | "mounts" | "shadowDir" | "allowWriteWorkspace"
+  "home" | "tools" | "network" | "roBinds" | "mounts" | "shadowDir" | "allowWriteWorkspace"
 >;
 
 const kWorkspace = "/workspace";
@@ -75,9 +76,11 @@ class Shape {
   readonly binds: readonly string[];
   readonly shifts: readonly Shift[];
   readonly workspace: readonly string[];
+  readonly hasNetwork: boolean;
   readonly #areBindsNamed: boolean;
 
-  constructor({ home, tools, roBinds, mounts = [], shadowDir }: HomeOptions) {
+  constructor({ home, tools, network, roBinds, mounts = [], shadowDir }: HomeOptions) {
+    this.hasNetwork = network === "allow";
     this.home = home ?? "private";
     this.isHomeAsked = home !== undefined;
     const list = typeof tools === "object" ? tools : {};
@@ -132,6 +135,11 @@ class Shape {
       failure: "there is no place for a home: roBinds shows all of the host, which has none",
       fix: 'create the directory that HOME names, or use `home: "none"`',
     };
+  }
+
+  /** Where the caller's mounts are inside. */
+  get mounted(): string[] {
+    return this.shifts.map(({ inside }) => inside);
   }
 
   /** Paths that are shown at the same place. */
@@ -283,6 +291,10 @@ export class HomeSource {
       view.shown = [...inside.shown];
       if (env.PATH !== undefined) replaced.PATH = inside.path(env.PATH);
     }
+    const links = inside.links();
+    for (const path of pathsOf(links)) stamps.set(path, stampOf(path));
+    const followed = leadingOut(links, new HostLook());
+    if (followed.length > 0) view.followed = followed;
     const dropped: string[] = [];
     for (const name of kDeciding) {
       const value = env[name];
@@ -298,6 +310,13 @@ export class HomeSource {
     return view;
   }
 
+  /** Git refuses a repository of another owner, which is nobody inside; in the sandbox it can do no harm. */
+  #safeDirectories([workspace = ""]: readonly string[]): string {
+    const owner = statusOf(workspace)?.uid;
+    if (owner === undefined || owner === process.geteuid?.()) return "";
+    return `[safe]\n\tdirectory = ${kWorkspace}\n\tdirectory = ${kWorkspace}/*\n`;
+  }
+
   /** Adds what the home itself is, and its ~/.gitconfig; returns a view that says why it can't be had. */
   #furnish(
     shape: Shape,
@@ -311,7 +330,7 @@ export class HomeSource {
     if (own !== undefined && "failure" in own) return own;
     const files = gitConfigFiles(env, hostHome(env));
     for (const file of files) stamps.set(file, stampOf(file));
-    const text = harmlessGitConfig(files.map(textOf));
+    const text = harmlessGitConfig(files.map(textOf)) + this.#safeDirectories(workspace);
     if (own === undefined) {
       if (text !== "") view.gitConfig = text;
       return undefined;
@@ -362,6 +381,16 @@ class Inside {
       }),
     });
     return this.#found;
+  }
+
+  /** The links of the system that may lead out of what is bound. */
+  links(): LinkSearch {
+    const home = this.#home === undefined ? [] : [this.#home];
+    return {
+      ...systemLinks(this.#shape.hasNetwork),
+      bound: [...this.#bound, ...this.shown.map(({ target }) => target)],
+      taken: [...kOwn, ...home, this.#hostHome, ...this.#shape.workspace, ...this.#shape.mounted],
+    };
   }
 
   #isThere(path: string): boolean {

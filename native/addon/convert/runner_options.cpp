@@ -175,9 +175,8 @@ void ReadHome(Fields& options, BubblewrapPolicy& policy) {
       options.Fail("tools", ErrorCode::kInvalidValue, kToolsWords.data(), *value);
     }
   }
-  if (policy.home != Home::kNone || policy.tools != Tools::kNone) {
-    policy.shown = std::make_shared<CurrentHome>();
-  }
+  policy.shown =
+      std::make_shared<CurrentHome>();  // also without both: where the system's links lead
 }
 
 }  // namespace

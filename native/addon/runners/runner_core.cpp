@@ -190,6 +190,19 @@ Napi::Value RunnerCore::PolicyText(const Napi::CallbackInfo& info) {
   return Napi::String::New(info.Env(), view ? policy_text_ + HomeViewText(*view) : policy_text_);
 }
 
+namespace {
+
+void ReadShown(Fields& fields, const char* name, std::vector<ShownPath>* paths) {
+  fields.Objects(name, [paths](Fields& each) {
+    ShownPath shown;
+    shown.source = each.RequiredString("source");
+    shown.target = each.RequiredString("target");
+    paths->push_back(std::move(shown));
+  });
+}
+
+}  // namespace
+
 void RunnerCore::ShowHome(const Napi::CallbackInfo& info) {
   if (!shown_) return;
   Reader reader(info.Env());
@@ -199,12 +212,8 @@ void RunnerCore::ShowHome(const Napi::CallbackInfo& info) {
     view->directory = fields.String("directory").value_or("");
     view->link = fields.String("link").value_or("");
     view->git_config = fields.String("gitConfig").value_or("");
-    fields.Objects("shown", [&view](Fields& each) {
-      ShownPath shown;
-      shown.source = each.RequiredString("source");
-      shown.target = each.RequiredString("target");
-      view->shown.push_back(std::move(shown));
-    });
+    ReadShown(fields, "shown", &view->shown);
+    ReadShown(fields, "followed", &view->followed);
     view->replaced = fields.Variables("replaced").value_or(std::vector<Variable>());
     view->dropped = fields.Strings("dropped").value_or(std::vector<std::string>());
     view->failure = fields.String("failure").value_or("");

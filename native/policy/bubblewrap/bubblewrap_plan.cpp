@@ -234,9 +234,11 @@ void Append(std::vector<Mount>& to, const std::vector<Mount>& more) {
 
 std::vector<Mount> ShownBinds(const HomeView& view) {
   std::vector<Mount> binds;
-  for (const ShownPath& each : view.shown) {
-    binds.push_back(
-        {.kind = Mount::Kind::kReadOnlyBind, .source = each.source, .target = each.target});
+  for (const auto* list : {&view.shown, &view.followed}) {
+    for (const ShownPath& each : *list) {
+      binds.push_back(
+          {.kind = Mount::Kind::kReadOnlyBind, .source = each.source, .target = each.target});
+    }
   }
   return binds;
 }
@@ -321,6 +323,12 @@ BubblewrapPlan PlanBubblewrap(const BubblewrapPolicy& policy, const HostFacts& f
   if (plan.secrets_masked) {
     Append(plan.mounts, PlanMasks(binds, facts));
     if (facts.home) Append(plan.mounts, PlanMasks(ShownBinds(*facts.home), facts));
+  }
+  if (!facts.unowned_directories.empty()) {
+    HostFacts unowned;
+    unowned.links = facts.links;
+    unowned.secret_directories = facts.unowned_directories;
+    Append(plan.mounts, PlanMasks(binds, unowned));
   }
   const HostMounts mounts =
       PlanHostMounts(policy, facts, facts.bwrap_bind_fd && descriptor >= 0 ? descriptor + 1 : -1);

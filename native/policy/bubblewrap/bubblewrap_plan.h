@@ -99,11 +99,12 @@ struct HostFacts {
                                      // leads to a real directory
   std::vector<std::string> missing;  // default roBinds that the host lacks
   std::vector<std::string> mounts;   // real host paths of the policy's mounts, one for each
-  std::vector<std::string> secret_files;        // masked with /dev/null
-  std::vector<std::string> secret_directories;  // masked with an empty tmpfs
-  std::vector<NameFile> name_files;             // with a network by domain
-  std::vector<std::string> resolver_sockets;    // with it: sockets of the host's resolvers; masked
-  bool is_root = false;                         // effective uid 0: /proc/sys would be writable
+  std::vector<std::string> secret_files;         // masked with /dev/null
+  std::vector<std::string> secret_directories;   // masked with an empty tmpfs
+  std::vector<std::string> unowned_directories;  // masked: programs refuse files of nobody there
+  std::vector<NameFile> name_files;              // with a network by domain
+  std::vector<std::string> resolver_sockets;     // with it: sockets of the host's resolvers; masked
+  bool is_root = false;                          // effective uid 0: /proc/sys would be writable
   bool bwrap_disable_userns = false;
   bool bwrap_bind_fd = false;
   bool bwrap_perms = false;

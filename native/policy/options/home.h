@@ -28,6 +28,7 @@ struct HomeView {
   std::string link;        // a further path that leads to the home; empty: none
   std::string git_config;  // text of ~/.gitconfig in a home of the sandbox's own; empty: no file
   std::vector<ShownPath> shown;                               // in this order, after the home
+  std::vector<ShownPath> followed;                            // where links of the system lead
   std::vector<std::pair<std::string, std::string>> replaced;  // variables, if the host's pass
   std::vector<std::string> dropped;                           // names of variables
   std::string failure;  // why what was asked for can't be had; empty: it can

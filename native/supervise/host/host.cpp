@@ -97,6 +97,10 @@ std::string LinkText(const std::string& path, const std::string& real) {
   return !text.empty() && "/" + text == real ? text : real;
 }
 
+// In a sandbox of an ordinary user root's files are nobody's, since only one id is mapped. ssh ends
+// if a file that its settings include is neither root's nor the user's.
+constexpr std::array kOwnersMatter = {"/etc/ssh/ssh_config.d"};
+
 constexpr std::size_t kMostPaths = 256;  // each runner may name other roBinds
 
 }  // namespace
@@ -193,6 +197,11 @@ Result<HostFacts> Host::Look(const BubblewrapPolicy& policy, const BwrapFeatures
     facts.missing.push_back(path);
   }
   facts.is_root = euid_ == 0;
+  if (!facts.is_root && policy.isolation == Isolation::kStrict) {
+    for (const char* path : kOwnersMatter) {
+      if (FactsOf(path).kind == Kind::kDirectory) facts.unowned_directories.emplace_back(path);
+    }
+  }
   if (policy.isolation == Isolation::kStrict) {
     const Secrets& secrets = SecretsNow();
     facts.secret_files = secrets.files;

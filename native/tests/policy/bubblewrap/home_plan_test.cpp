@@ -109,6 +109,20 @@ TEST_F(HomePlanTest, AnotherPathLeadsToIt) {
   EXPECT_TRUE(Has("--symlink /home/ada /root "));
 }
 
+TEST_F(HomePlanTest, WhereLinksOfTheSystemLeadIsShownWithoutAHomeToo) {
+  view_.path = "";
+  view_.followed = {{"/run/resolve/stub", "/run/resolve/stub"}};
+  EXPECT_TRUE(Has("--ro-bind /run/resolve/stub /run/resolve/stub --ro-bind /usr /usr "));
+  EXPECT_EQ(HomeViewText(view_), "");
+}
+
+TEST_F(HomePlanTest, WhatProgramsRefuseAsNobodysIsEmptyInClonesToo) {
+  facts_.unowned_directories = {"/usr/ssh.d", "/etc/ssh.d"};
+  EXPECT_TRUE(Has("--tmpfs /usr/ssh.d --remount-ro /usr/ssh.d ")) << Options();
+  EXPECT_FALSE(Has("/etc/ssh.d"));  // no bind shows it
+  EXPECT_FALSE(HasStep("t/usr/ssh.d"));
+}
+
 TEST_F(HomePlanTest, WithoutAViewThereIsNone) {
   view_.path = "";
   EXPECT_FALSE(Has("0700"));
