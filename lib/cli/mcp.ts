@@ -20,6 +20,7 @@ import { BubblewrapNativeRunner } from "../runners/bubblewrap.js";
 import type { RuntimeRunner } from "../runtime/runtime.js";
 import { checkLine, checkMounts, checkWorkspace } from "./checks.js";
 import { chooseRunner } from "./choose-runner.js";
+import { aboutRunner } from "./mcp-about.js";
 import { kLatest, limits, type McpOptions, recorded, recordGrants, withGrants } from "./options.js";
 import { CliError, printError } from "./terminal.js";
 import {
@@ -134,6 +135,7 @@ async function operatorsPolicy(
   let granted = own;
   const sandbox: SandboxPolicy = {
     workspace,
+    about: aboutRunner(runner),
     limits: limits(own),
     cwd: own.cwd,
     env: Object.fromEntries(own.env ?? []),

@@ -14,6 +14,8 @@ import { partsOf, shellWords, ToolError, textOf } from "./words.js";
 export type SandboxPolicy = {
   /** Real path on the host. */
   workspace: string;
+  /** What a model is told about it besides how changes are handled: some sentences. Default: nothing. */
+  about?: string | undefined;
   /** Opens the transaction for commands: the first, and a new one after a discard. */
   open(): Promise<Transaction>;
   /** Limits of each command; a call may request at most its `timeoutMs` and `maxStdoutBytes`. */

@@ -21,7 +21,7 @@ const kInstructions =
 export function makeServer(serving: Serving, version: string): McpServer {
   const server = new serving.sdk.McpServer(
     { name: "native-runner", title: "native-runner", version },
-    { instructions: kInstructions },
+    { instructions: [serving.sandbox.policy.about, kInstructions].filter(Boolean).join(" ") },
   );
   registerTools(server, serving);
   registerResources(server, serving.sandbox.outputs, serving.sdk);

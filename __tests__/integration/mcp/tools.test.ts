@@ -37,6 +37,15 @@ describeUnless(whyNoBubblewrap ?? whyNoCli, "native-runner mcp", () => {
       expect(hinted("destructiveHint")).toEqual(["commit", "discard", "rollback"]);
     });
 
+    test(`${generation}: what one call puts into the home is there for the next, and no change`, async () => {
+      const { call, client } = await connect(generation);
+      expect(client.getInstructions?.() ?? "HOME can be written").toContain("HOME can be written");
+      await call("run", { command: "mkdir -p ~/.local/lib && echo installed > ~/.local/lib/x" });
+      const result = await call("run", { command: "cat ~/.local/lib/x" });
+      expect(textOf(result)).toContain("installed");
+      expect((await call("changes")).structuredContent).toMatchObject({ total: 0 });
+    });
+
     test(`${generation}: run tells its progress while it runs`, async () => {
       const { call } = await connect(generation);
       let going: Promise<unknown> | undefined;

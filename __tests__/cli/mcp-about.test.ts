@@ -1,0 +1,35 @@
+import { expect, test } from "vitest";
+
+import { aboutSandbox, type SandboxFacts } from "../../lib/cli/mcp-about.js";
+
+const about = (facts: Partial<SandboxFacts> = {}) =>
+  aboutSandbox({ home: "private", tools: [], network: "deny", isWritable: true, ...facts });
+
+test("a model is told what it has, in a few sentences", () => {
+  expect(about({ tools: ["nvm", "cargo"] })).toBe(
+    "The workspace is /workspace. HOME can be written and starts without the user's files; what a command puts there stays for later commands, until the transaction is discarded, and is no part of the changes. Programs are those of the host's PATH, read-only, with nvm, cargo. There is no network, except the sandbox's own loopback. Where more is needed, try it: a refusal names the grant that a person can give.",
+  );
+});
+
+test.each([
+  [{ home: "none" } as const, "There is no home directory"],
+  [{ home: "kept" } as const, "also for later transactions of this workspace"],
+  [{ tools: undefined }, "Programs are those of the system."],
+  [{ tools: [] }, "Programs are those of the host's PATH."],
+  [{ network: "allow" } as const, "The network is the host's."],
+  [{ network: { allow: [] } }, "No host of the network can be reached."],
+  [
+    { network: { allow: ["a.test"], presets: ["npm"] as const } },
+    "these can be reached: a.test, those of the preset npm.",
+  ],
+  [{ isWritable: false }, "/workspace, and can only be read."],
+])("%j", (facts: Partial<SandboxFacts>, part) => {
+  expect(about(facts)).toContain(part);
+  expect(about(facts)).not.toContain("  ");
+});
+
+test("many tools are not all listed, and no name controls a terminal", () => {
+  const names = Array.from({ length: 50 }, (_, at) => `tool${at}`);
+  expect(about({ tools: names })).toContain("tool39 and 10 more.");
+  expect(about({ tools: ["a\u001bb"] })).toContain("with a^[b.");
+});

@@ -1,0 +1,71 @@
+/** What a model is told about the sandbox that it works in: one short text. */
+
+import type { BubblewrapNetwork, SandboxHome } from "../../types/public.js";
+import { HomeSource } from "../home/home-view.js";
+import type { BubblewrapNativeRunner } from "../runners/bubblewrap.js";
+import { visibleLine } from "../text.js";
+
+const kMostNames = 40;
+
+/** The facts of a sandbox that the text tells. */
+export type SandboxFacts = {
+  home: SandboxHome;
+  /** Names of the tools that are shown besides those of the system; undefined: none are. */
+  tools: readonly string[] | undefined;
+  network: BubblewrapNetwork;
+  isWritable: boolean;
+};
+
+const listed = (names: readonly string[]) => {
+  const some = names.slice(0, kMostNames).map(visibleLine).join(", ");
+  return names.length > kMostNames ? `${some} and ${names.length - kMostNames} more` : some;
+};
+
+function homeText(home: SandboxHome): string {
+  if (home === "none") return "There is no home directory: HOME names what is not there.";
+  const lasts =
+    home === "private"
+      ? "until the transaction is discarded"
+      : "also for later transactions of this workspace";
+  return `HOME can be written and starts without the user's files; what a command puts there stays for later commands, ${lasts}, and is no part of the changes.`;
+}
+
+function networkText(network: BubblewrapNetwork): string {
+  if (network === "allow") return "The network is the host's.";
+  if (network === "deny") return "There is no network, except the sandbox's own loopback.";
+  const { allow = [], presets = [] } = network;
+  const hosts = [...allow, ...presets.map((name) => `those of the preset ${name}`)];
+  if (hosts.length === 0) return "No host of the network can be reached.";
+  return `Of the network these can be reached: ${listed(hosts)}.`;
+}
+
+/** Returns the text. Pure. */
+export function aboutSandbox({ home, tools, network, isWritable }: SandboxFacts): string {
+  const parts = [
+    `The workspace is /workspace${isWritable ? "" : ", and can only be read"}.`,
+    homeText(home),
+    tools === undefined ? "Programs are those of the system." : "",
+    tools !== undefined && tools.length === 0 ? "Programs are those of the host's PATH." : "",
+    tools !== undefined && tools.length > 0
+      ? `Programs are those of the host's PATH, read-only, with ${listed(tools)}.`
+      : "",
+    networkText(network),
+    "Where more is needed, try it: a refusal names the grant that a person can give.",
+  ];
+  return parts.filter((part) => part !== "").join(" ");
+}
+
+/** Returns the text for a runner's sandboxes. Looks for the host's tools. */
+export function aboutRunner(runner: BubblewrapNativeRunner): string {
+  const { home, tools, roBinds, mounts, network, shadowDir, allowWriteWorkspace } = runner;
+  const showsTools = tools !== undefined && tools !== "none";
+  const found = showsTools
+    ? new HomeSource({ home, tools, roBinds, mounts, network, shadowDir }).found()
+    : undefined;
+  return aboutSandbox({
+    home,
+    tools: found?.tools.map(({ name }) => name),
+    network,
+    isWritable: allowWriteWorkspace,
+  });
+}
