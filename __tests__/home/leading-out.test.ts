@@ -13,7 +13,7 @@ import { dirname, join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 
 import { HostLook } from "../../lib/home/host-look.js";
-import { leadingOut, systemLinks } from "../../lib/home/leading-out.js";
+import { leadingOut, pathsOf, systemLinks } from "../../lib/home/leading-out.js";
 
 let root: string;
 const at = (path: string) => join(root, path);
@@ -119,6 +119,18 @@ test("sockets and devices are not shown", () => {
   link("etc/resolv.conf", "/dev/null");
   const search = { files: [at("etc/resolv.conf")], directories: [], bound: [at("etc")], taken: [] };
   expect(leadingOut(search, new HostLook())).toEqual([]);
+});
+
+test("a change is noticed by the link's target, and by the directories of files", () => {
+  file("etc/plain");
+  link("etc/resolv.conf", "../run/resolve/stub");
+  const search = {
+    files: ["etc/plain", "etc/resolv.conf", "etc/none/deeper/x"].map(at),
+    directories: [at("usr/zone")],
+    bound: [],
+    taken: [],
+  };
+  expect(pathsOf(search, new HostLook()).sort()).toEqual(["etc", "etc/resolv.conf", "usr"].map(at));
 });
 
 test("the resolver's file is one of them with the host's network only", () => {

@@ -292,9 +292,11 @@ export class HomeSource {
       if (env.PATH !== undefined) replaced.PATH = inside.path(env.PATH);
     }
     const links = inside.links();
-    for (const path of pathsOf(links)) stamps.set(path, stampOf(path));
-    const followed = leadingOut(links, new HostLook());
+    const look = new HostLook();
+    for (const path of pathsOf(links, look)) stamps.set(path, look.stamp(path));
+    const followed = leadingOut(links, look);
     if (followed.length > 0) view.followed = followed;
+    if (shape.home === "none" && !shape.showsTools) return view; // variables pass as they are
     const dropped: string[] = [];
     for (const name of kDeciding) {
       const value = env[name];

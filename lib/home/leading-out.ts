@@ -104,5 +104,17 @@ export function leadingOut(search: LinkSearch, look: HostLook): Shown[] {
   return [...shown].map(([target, source]) => ({ source, target }));
 }
 
-/** The paths whose states decide what is shown. */
-export const pathsOf = ({ files, directories }: LinkSearch): string[] => [...files, ...directories];
+/**
+ * The paths whose states decide what is shown: what links lead to, and the directories in which files may become links,
+ * which are fewer than the files.
+ */
+export function pathsOf({ files, directories }: LinkSearch, look: HostLook): string[] {
+  const paths = new Set<string>();
+  for (const path of [...files, ...directories]) {
+    if (look.linkText(path) !== undefined) paths.add(path);
+    let above = dirname(path);
+    while (!look.exists(above) && above !== "/") above = dirname(above);
+    paths.add(above);
+  }
+  return [...paths];
+}
