@@ -1,4 +1,4 @@
-#include "addon/values/path_stamps.h"
+#include "addon/workspace/path_stamps.h"
 
 #include <algorithm>
 #include <string>
