@@ -96,6 +96,10 @@ describeSandboxed("a home with tools and secrets", () => {
       expect(snapshot(made.home)).toEqual(before);
     });
 
+    test("a command starts in the workspace", async () => {
+      expect((await run(await open(), "pwd")).out).toBe("/workspace");
+    });
+
     test("no secret can be read", async () => {
       const runner = await open();
       const look = `grep -rl ${kMark} "$HOME" /workspace /tmp /dev/shm 2>/dev/null; env | grep ${kMark}; cat /proc/*/environ | grep -c ${kMark}`;

@@ -254,6 +254,9 @@ inline bool Exists(const char* path) {
 inline long ChangeDirectory(const char* path) {
   return Call(SYS_chdir, path);
 }
+inline long ChangeDirectory(int directory) {
+  return Call(SYS_fchdir, directory);
+}
 template <typename T>
 long DeviceControl(int fd, unsigned long request, T argument) {
   return Call(SYS_ioctl, fd, request, argument);

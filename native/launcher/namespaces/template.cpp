@@ -209,9 +209,8 @@ class Taker {
   bool MakeHome(const char* lines) const {
     Line home;
     if (!TakeLine(&lines, &home)) return RefuseStep(refusal_);
-    const bool is_made = MakeDirectories(home, 0) && MountTmpfs(home.c_str(), "mode=0700") &&
-                         BindIntoHome(lines, home.size());
-    return is_made && kernel::ChangeDirectory("/") == 0;
+    return MakeDirectories(home, 0) && MountTmpfs(home.c_str(), "mode=0700") &&
+           BindIntoHome(lines, home.size());
   }
 
   // Binds the template's mounts at the paths of `lines`, which lie below the home's `known`
@@ -371,11 +370,19 @@ class Taker {
                                   const HostChannel& control, Refusal* refusal) {
   const Taker taker(steps, request, proc, control, refusal);
   if (!taker.MakeNamespaces()) return false;
+  int before = -1;  // the working directory, where commands start that name none
   for (char** step = steps.steps; *step != nullptr; ++step) {
-    if (**step == kStepHome && !taker.EnterHome(*step)) return false;
+    if (**step != kStepHome) continue;
+    before = kernel::Open(".", O_PATH | O_DIRECTORY | O_CLOEXEC);
+    if (before < 0) return refusal->Because("the working directory can't be opened", before);
+    if (!taker.EnterHome(*step)) return false;
   }
   for (char** step = steps.steps; *step != nullptr; ++step) {
     if (!taker.Take(*step)) return false;
+    if (**step != kStepHome) continue;
+    const long result = kernel::ChangeDirectory(before);
+    kernel::Close(before);
+    if (result != 0) return refusal->Because("the working directory can't be entered", result);
   }
   return true;
 }
