@@ -132,7 +132,7 @@ export function madeHome(): MadeHome & { remove: () => void } {
   write(".rustup/toolchains/stable/bin/rustc", says("rustc 99.0"), 0o755);
   write(
     ".cargo/bin/rustup",
-    '#!/bin/sh\nexec "${RUSTUP_HOME:-$HOME/.rustup}/toolchains/stable/bin/$(basename "$0")"\n',
+    `#!/bin/sh\nexec "\${RUSTUP_HOME:-$HOME/.rustup}/toolchains/stable/bin/$(basename "$0")"\n`,
     0o755,
   );
   for (const name of ["cargo", "rustc"]) link(`.cargo/bin/${name}`, "rustup");
