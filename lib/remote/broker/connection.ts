@@ -10,9 +10,15 @@ import type { ConnectionOptions, Msg, NatsConnection, Subscription } from "@nats
 import { SandboxError } from "../../errors.js";
 
 const kReconnectMs = 250;
-const kConnectMs = 5_000;
-/** Milliseconds between pings. A broker that misses two of them counts as gone. */
-const kPingMs = 10_000;
+/** A server that takes longer to answer is passed over for the next one. */
+const kConnectMs = 1_500;
+/**
+ * Milliseconds between pings. A broker that misses two of them counts as gone: within 3 s, so that another one is found
+ * before leases of 4 s are over.
+ */
+const kPingMs = 750;
+/** Milliseconds that closing waits for the broker to take what is buffered. */
+const kFlushMs = 2_000;
 
 /** The longest message, a piece of a frame; see `Outbox` in wire/frame.ts. */
 const kLeastPayload = 257 * 1024;
@@ -169,13 +175,29 @@ export class Connection {
     if (--this.#holds === 0) this.#keep();
   }
 
-  /** Sends what is buffered, and closes the connection. */
+  /** Sends what is buffered, for at most two seconds, and closes the connection. Keeps the process alive meanwhile. */
   async close(): Promise<void> {
     this.#isClosed = true;
     this.#isConnected = false;
-    if (this.#connection === undefined) return;
-    if (!this.#connection.isClosed()) await this.#connection.flush().catch(() => {});
-    await this.#connection.close();
+    const connection = this.#connection;
+    if (connection === undefined) return;
+    this.hold();
+    try {
+      if (!connection.isClosed()) await this.#flush(connection);
+      await connection.close();
+    } finally {
+      this.release();
+    }
+  }
+
+  /** A broker that is frozen answers no flush. */
+  async #flush(connection: NatsConnection): Promise<void> {
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const late = new Promise<void>((resolve) => {
+      timer = setTimeout(resolve, kFlushMs);
+    });
+    await Promise.race([connection.flush().catch(() => {}), late]);
+    clearTimeout(timer);
   }
 
   async #open(): Promise<void> {
