@@ -11,6 +11,7 @@ import { behindCaller, callerSubject } from "../subjects.js";
 import { type Frame, Inbox } from "../wire/frame.js";
 import { readToCaller, type ToCaller } from "../wire/messages.js";
 import { errorOf, fromPlain, toPlain } from "../wire/plain.js";
+import { callTimeoutOf, overdue } from "./deadline.js";
 import { Dispatcher } from "./dispatcher.js";
 import { Post } from "./post.js";
 import {
@@ -133,6 +134,7 @@ export class Caller {
   /** Aborts a run. A run that still waits ends at once. */
   abort(run: RemoteRun): void {
     if (!this.#runs.has(run.number)) return;
+    if (!run.isAborted) run.abortedAt = performance.now();
     run.isAborted = true;
     void this.ended(run);
     if (run.worker === undefined) this.#settle(run, { kind: "aborted" });
@@ -153,7 +155,7 @@ export class Caller {
 
   /**
    * Calls an operation of a run on its worker.
-   * @throws (rejects) what the worker throws; SandboxError when the run has ended before
+   * @throws (rejects) what the worker throws; SandboxError when the run has ended before, or the worker does not answer
    */
   async call(run: RemoteRun, operation: string, args: readonly unknown[]): Promise<unknown> {
     const plain = args.map((each, index) =>
@@ -161,7 +163,24 @@ export class Caller {
     );
     if (run.worker === undefined || !this.#runs.has(run.number)) throw closed("it has ended");
     this.#keepAlive.await(plain);
-    const answer = await run.call(operation, plain).finally(() => this.#keepAlive.unawait(plain));
+    const ms = callTimeoutOf(args);
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    let isLate = false;
+    const late = new Promise<undefined>((resolve) => {
+      timer = setTimeout(() => {
+        isLate = true;
+        resolve(undefined);
+      }, ms);
+      timer.unref(); // `#keepAlive` keeps the process alive
+    });
+    const answer = await run.call(operation, plain, late).finally(() => {
+      clearTimeout(timer);
+      this.#keepAlive.unawait(plain);
+    });
+    if (answer === undefined && isLate) {
+      const message = `${operation}: the worker ${run.worker} has not answered within ${ms} ms`;
+      throw new SandboxError(message, { code: "ERR_SANDBOX_UNAVAILABLE" });
+    }
     if (answer === undefined) throw closed("it has ended");
     if (answer.error) throw errorOf(answer.error);
     return fromPlain(answer.value);
@@ -365,6 +384,13 @@ export class Caller {
     const verdict = this.#watch.judge(run, this.#dispatcher.link(worker), now);
     if (verdict === "lost") {
       const reason = `nothing was heard of its worker ${worker} any more`;
+      this.#settle(run, { kind: "lost", started, ended: "unproved", reason });
+      return;
+    }
+    const why = overdue(run, now);
+    if (why !== undefined) {
+      this.#sayAbort(worker, run.number);
+      const reason = `its worker ${worker} gives signs of life, and does not end it, ${why}`;
       this.#settle(run, { kind: "lost", started, ended: "unproved", reason });
     } else if (verdict === "probe" && this.#connection.isConnected) {
       run.probedAt = now;

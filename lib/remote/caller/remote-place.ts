@@ -79,7 +79,8 @@ export class RemotePlace {
     expectSendable({ input, policy, workspace }, stdin === undefined ? 0 : kInputWithGrant);
     const workspaceAsked = (port: WirePort) => {
       const moving = moved?.bring(port).then((brought) => brought.take());
-      moving?.catch(() => {}); // `ended` reports it
+      // `ended` reports it. The worker was told, and ends the run; one that does not is left.
+      moving?.catch(() => caller().abort(run));
       if (moving) this.#moving.set(run, moving);
     };
     const run = caller().run(request, { ...listener, workspaceAsked });
@@ -99,7 +100,8 @@ export class RemotePlace {
     if (moving === undefined) return end;
     this.#moving.delete(run);
     const isWhole = end.kind === "ended" && end.error === undefined;
-    if (!isWhole) run.port?.cut("the run has not ended as it should");
+    // A worker reports the end after it has the verdict. What has already arrived is still read.
+    run.port?.cut("the run has ended");
     try {
       await moving;
     } catch (error) {

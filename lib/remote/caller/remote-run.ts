@@ -11,6 +11,7 @@ import type {
   WireErrorShape,
 } from "../wire/messages.js";
 import { errorOf, fromPlain } from "../wire/plain.js";
+import { timeoutOfRequest } from "./deadline.js";
 
 /** Most bytes of standard input sent with the grant; longer input follows the grant. */
 export const kInputWithGrant = 128 * 1024;
@@ -87,6 +88,13 @@ export class RemoteRun {
   isConfirmed = false;
   hasBegun = false;
   isAborted = false;
+  abortedAt = 0;
+  /** Time at which it began, as far as its worker has reported that. */
+  begunAt = 0;
+  /** Time of the last message about it, besides beats. */
+  progressAt = 0;
+  /** Milliseconds that it may take once it has begun. */
+  readonly timeoutMs: number;
   /** True if code waits for the end of the run. */
   isAwaited = false;
   readonly channel: Channel<WorkerMessage, RunToCaller>;
@@ -116,6 +124,7 @@ export class RemoteRun {
     this.number = number;
     this.request = request;
     this.askedAt = now;
+    this.timeoutMs = timeoutOfRequest(request);
     this.#listener = listener;
     this.#streams = {
       1: new ReceivedOutput((bytes) => listener.out(1, bytes)),
@@ -149,25 +158,30 @@ export class RemoteRun {
     this.channel.say(message, body, performance.now());
   }
 
-  /** Resolves with the worker's answer; undefined when the run has ended before. */
-  async call(operation: string, args: unknown[]): Promise<Answer | undefined> {
+  /** Resolves with the worker's answer; undefined when the run has ended, or `until` has resolved, before. */
+  async call(
+    operation: string,
+    args: unknown[],
+    until: Promise<undefined>,
+  ): Promise<Answer | undefined> {
     const call = ++this.#callNumbers;
     const answered = new Promise<Answer>((resolve) => this.#calls.set(call, resolve));
     this.tell({ t: "call", call, operation, args });
-    const answer = await Promise.race([answered, this.end.then(() => undefined)]);
+    const answer = await Promise.race([answered, this.end.then(() => undefined), until]);
     this.#calls.delete(call);
     return answer;
   }
 
   #hear(message: RunToCaller, body: Uint8Array): void {
     this.isConfirmed = true;
+    this.progressAt = performance.now();
     switch (message.t) {
       case "began":
-        this.hasBegun = true;
+        this.#begun();
         this.#listener.began?.(fromPlain(message.value));
         break;
       case "out":
-        this.hasBegun = true;
+        this.#begun();
         this.#streams[message.stream].add(message.at, body);
         break;
       case "keptFollows":
@@ -189,6 +203,12 @@ export class RemoteRun {
         this.#portTaken(message.n);
         break;
     }
+  }
+
+  #begun(): void {
+    if (this.hasBegun) return;
+    this.hasBegun = true;
+    this.begunAt = performance.now();
   }
 
   #portTaken(n: number): void {
@@ -222,6 +242,11 @@ export class RemoteRun {
    * Settles the run. Returns false while output is missing; the worker sends the end again until all output is here.
    */
   ended({ value, error, sent, rest, isCut }: End, body: Uint8Array): boolean {
+    this.progressAt = performance.now();
+    if (this.isAborted && error?.code === "ERR_WORKSPACE_CUT") {
+      this.settle({ kind: "aborted" }); // its worker was waiting for the workspace
+      return true;
+    }
     const isWhole = this.#streams[1].length === sent[0] && this.#streams[2].length === sent[1];
     if (isWhole || error !== undefined || this.isAborted) {
       let at = 0;

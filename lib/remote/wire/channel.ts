@@ -1,6 +1,6 @@
 /** Channels between both sides of a run: all messages arrive, in order and once, even if the broker loses some. */
 
-import type { ExchangePort, Message } from "../workspace/exchange.js";
+import { type ExchangePort, kMostBody, type Message } from "../workspace/exchange.js";
 import { fromPlain, toPlain } from "./plain.js";
 
 /** The number of a message, and how many messages of the other side were received. */
@@ -105,27 +105,47 @@ export class Channel<Said, Heard> {
 /** Most messages in transit, each of at most 192 KiB. */
 const kWindow = 8;
 
+/** True for a message that ends an exchange: the other side sends and reads nothing after it. */
+function isLast(header: unknown): boolean {
+  const { t } = (header ?? {}) as { t?: unknown };
+  return t === "failed" || t === "verdict";
+}
+
 /** Sends messages, and reports how many were taken. */
 export type PortSender = {
   send(header: unknown, body: Uint8Array): void;
   taken(count: number): void;
 };
 
-/** One side of the transport of a workspace's messages, for one attempt of a run. */
+/**
+ * One side of the transport of a workspace's messages, for one attempt of a run. What the other side sends beyond the
+ * window, or longer than allowed, ends it.
+ */
 export class WirePort implements ExchangePort {
   readonly #sender: PortSender;
+  readonly #stallMs: number | undefined;
   readonly #received: Message[] = [];
   #room = kWindow;
   #taken = 0;
   #isCut: Error | undefined;
+  /** True once the other side has sent its last message. */
+  #isOver = false;
   #moved = () => {};
 
-  constructor(sender: PortSender) {
+  /** @param stallMs milliseconds that a wait may last before the port is cut; undefined: for ever */
+  constructor(sender: PortSender, stallMs?: number) {
     this.#sender = sender;
+    this.#stallMs = stallMs;
   }
 
+  /** Waits for room, but for a last message: the other side may read no others any more. */
   async send({ header, body }: Message): Promise<void> {
-    await this.#until(() => this.#room > 0);
+    if (isLast(header)) {
+      if (this.#isCut) throw this.#isCut;
+    } else {
+      await this.#until(() => this.#room > 0 || this.#isOver);
+      if (this.#isOver) throw new Error("the other side has ended it");
+    }
     this.#room -= 1;
     this.#sender.send(header, body);
   }
@@ -144,33 +164,50 @@ export class WirePort implements ExchangePort {
 
   /** Adds a message of the other side. The body is copied, since its buffer belongs to the client. */
   deliver(header: unknown, body: Uint8Array): void {
+    if (this.#isCut) return;
+    const most = isLast(header) ? kWindow + 1 : kWindow;
+    if (this.#received.length >= most || body.length > kMostBody) {
+      this.#received.splice(0);
+      this.cut("the other side sends more than it may");
+      return;
+    }
+    this.#isOver ||= isLast(header);
     this.#received.push({ header, body: Uint8Array.from(body) });
     this.#moved();
   }
 
-  /** Records that the other side has taken messages. */
+  /** Records that the other side has taken messages; never more than were sent. */
   granted(count: number): void {
-    this.#room += count;
+    this.#room = Math.min(kWindow, this.#room + count);
     this.#moved();
   }
 
-  /** Ends the port: pending and later calls reject. */
+  /** Ends the port: pending and later calls reject, once what has arrived is read. */
   cut(reason: string): void {
     this.#isCut ??= new Error(reason);
     this.#moved();
   }
 
   async #until(isSo: () => boolean): Promise<void> {
-    while (!isSo()) {
-      if (this.#isCut) throw this.#isCut;
-      await new Promise<void>((resolve) => {
-        const before = this.#moved;
-        this.#moved = () => {
-          before();
-          resolve();
-        };
-      });
-      this.#moved = () => {};
+    if (isSo()) return;
+    const ms = this.#stallMs;
+    const stalled = () => this.cut(`nothing came for ${ms} ms`);
+    const timer = ms === undefined ? undefined : setTimeout(stalled, ms);
+    timer?.unref();
+    try {
+      while (!isSo()) {
+        if (this.#isCut) throw this.#isCut;
+        await new Promise<void>((resolve) => {
+          const before = this.#moved;
+          this.#moved = () => {
+            before();
+            resolve();
+          };
+        });
+        this.#moved = () => {};
+      }
+    } finally {
+      clearTimeout(timer);
     }
   }
 }

@@ -11,6 +11,11 @@ import { type GuestNeeds, guestFor, type PendingGuest } from "./guests/guest-for
 type Grant = Extract<ToWorker, { t: "grant" }>;
 type Reported = Unnumbered<RunToCaller>;
 
+/** Milliseconds that a caller may take for its next message about a workspace; a commit there may be long. */
+const kPortStallMs = 600_000;
+/** While a workspace is moved the caller hears of the run this often, though there may be no message for it. */
+const kMovingMs = 10_000;
+
 /** The worker's interface for a run. */
 export type RunNeeds = {
   /** The worker's id. */
@@ -57,15 +62,19 @@ export function hostRun(grant: Grant, body: Uint8Array, needs: RunNeeds): Pendin
   attachment.channels.set(run, channel);
   const within = inside === undefined ? undefined : attachment.runs.get(inside);
   const openPort = () => {
-    const port = new WirePort({
-      send: (header, bytes) => tell({ t: "port", header }, bytes),
-      taken: (n) => tell({ t: "portTaken", n }),
-    });
+    const sender = {
+      send: (header: unknown, bytes: Uint8Array) => tell({ t: "port", header }, bytes),
+      taken: (n: number) => tell({ t: "portTaken", n }),
+    };
     tell({ t: "portTaken", n: 0 });
-    return port;
+    moving = setInterval(() => tell({ t: "portTaken", n: 0 }), kMovingMs);
+    moving.unref();
+    return new WirePort(sender, kPortStallMs);
   };
+  let moving: ReturnType<typeof setInterval> | undefined;
   const guest = guestFor(grant, body, { within, find: needs.find, openPort, host });
   attachment.runs.set(run, guest);
+  void guest.done.then(() => clearInterval(moving));
   return guest;
 }
 

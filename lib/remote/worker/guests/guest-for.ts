@@ -53,7 +53,8 @@ export class PendingGuest implements Guest {
 
   abort(): void {
     this.#isAborted = true;
-    this.#guest?.abort();
+    if (this.#guest) this.#guest.abort();
+    else this.port?.cut("the run was aborted");
   }
 
   /** Ends the guest, for a caller that receives nothing any more. */
