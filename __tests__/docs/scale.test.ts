@@ -57,7 +57,7 @@ test("the metrics are those that there are", () => {
   const text = prometheusText({
     ...{ name: "w", pool: "p", connection: "connected", isDraining: false, slots: 1 },
     ...{ running: counts, waiting: counts, starts: 0, declines: counts, refusals: 0 },
-    ...{ outcomes: counts, leasesLost: 0, badFrames: 0, bytesIn: 0, bytesOut: 0 },
+    ...{ outcomes: counts, leasesLost: 0, badFrames: 0, excesses: 0, bytesIn: 0, bytesOut: 0 },
   });
   const names = [...text.matchAll(/^# TYPE native_runner_worker_(\w+)/gm)].map(([, name]) => name);
   const [, table = ""] = page("operating.md").split("| metric, after");

@@ -22,6 +22,7 @@ const kState: WorkerState = {
   outcomes: { exited: 7, "timed-out": 1 },
   leasesLost: 2,
   badFrames: 0,
+  excesses: 0,
   bytesIn: 5,
   bytesOut: 1e21,
 };

@@ -14,5 +14,5 @@ export function workerSays(
   worker: string,
 ): (message: Said, body?: Uint8Array) => number {
   const subject = callerSubject(caller.tenant, caller.id);
-  return (message, body) => connection.deliver(subject, { ...message, worker }, body);
+  return (message, body) => connection.deliver(subject, Object.assign({ worker }, message), body);
 }

@@ -17,6 +17,7 @@ export type WorkerCliOptions = BrokerCliOptions & {
   slots?: number;
   policy?: string;
   cache?: number;
+  stdin?: number;
   metrics?: number;
 };
 
@@ -46,6 +47,7 @@ export function addWorkerCommand(
       .option("--slots <n>", "runs at once; default: 4 for each processor, 8 at least", count)
       .option("--policy <file>", "the most that callers can ask for; default: the strict one", file)
       .option("--cache <size>", "most bytes of workspaces that callers send; default: 16G", room)
+      .option("--stdin <size>", "most bytes of input of one exec; default: 64M", room)
       .option("--metrics <port>", "health and figures by HTTP on 127.0.0.1", port),
   )
     .addHelpText(

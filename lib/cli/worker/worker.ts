@@ -64,7 +64,8 @@ export async function worker(options: WorkerCliOptions): Promise<void> {
   connection.hold();
   const ending = reported();
   await Promise.race([connection.open(), failed.promise, ending]);
-  const serving = new Worker({ connection, pool, name, slots, places });
+  const mostStdinBytes = options.stdin;
+  const serving = new Worker({ connection, pool, name, slots, places, mostStdinBytes });
   if (connection.isConnected) serving.start();
   const metrics =
     options.metrics === undefined

@@ -13,7 +13,11 @@ type Sent<Message> = { seq: number; at: number; message: Message; body: Uint8Arr
 
 /** Messages that arrive early are kept up to these limits; further ones are dropped and will be repeated. */
 const kMostEarly = 1_024;
-const kMostEarlyBytes = 8 * 1024 ** 2;
+const kMostEarlyBytes = 2 * 1024 ** 2;
+/** A copy of bytes that would keep a much longer message. */
+function compact(body: Uint8Array): Uint8Array {
+  return body.length * 2 < body.buffer.byteLength ? Uint8Array.from(body) : body;
+}
 
 /**
  * One end of a channel. Sent messages are kept until confirmed, and sent again once they are known to be lost: a broker
@@ -28,6 +32,7 @@ export class Channel<Said, Heard> {
   #sent = 0;
   #heard = 0;
   #earlyBytes = 0;
+  #unconfirmedBytes = 0;
 
   /**
    * @param say sends a message
@@ -46,8 +51,14 @@ export class Channel<Said, Heard> {
     return this.#heard;
   }
 
+  /** Messages, and bytes of their bodies, that are kept since the other side has not confirmed them. */
+  get unconfirmed(): { messages: number; bytes: number } {
+    return { messages: this.#unconfirmed.length, bytes: this.#unconfirmedBytes };
+  }
+
   say(message: Said, body: Uint8Array | undefined, now: number): void {
     const seq = ++this.#sent;
+    this.#unconfirmedBytes += body?.length ?? 0;
     this.#unconfirmed.push({ seq, at: now, message, body });
     this.#say({ ...message, seq, ack: this.#heard }, body);
   }
@@ -58,7 +69,7 @@ export class Channel<Said, Heard> {
     if (seq > this.#heard + 1) {
       const isTooMuch = this.#earlyBytes + body.length > kMostEarlyBytes;
       if (isTooMuch || this.#early.size >= kMostEarly) return;
-      this.#early.set(seq, { message, body });
+      this.#early.set(seq, { message, body: compact(body) });
       this.#earlyBytes += body.length;
       return;
     }
@@ -77,9 +88,10 @@ export class Channel<Said, Heard> {
   /** Drops kept messages that the other side has received. */
   confirmed(ack: number): void {
     let count = 0;
-    for (const { seq } of this.#unconfirmed) {
+    for (const { seq, body } of this.#unconfirmed) {
       if (seq > ack) break;
       count += 1;
+      this.#unconfirmedBytes -= body?.length ?? 0;
     }
     if (count > 0) this.#unconfirmed = this.#unconfirmed.slice(count);
   }

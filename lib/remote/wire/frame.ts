@@ -82,6 +82,12 @@ type Partial = { piece: number; bytes: number; parts: Uint8Array[] };
 /** Decodes received messages, and joins frames that arrive in pieces. Its memory is bounded, whatever is sent. */
 export class Inbox {
   readonly #partial = new Map<string, Partial>();
+  readonly #mostBytes: number;
+
+  /** @param mostBytes most bytes of incomplete frames */
+  constructor(mostBytes = kMostPartialBytes) {
+    this.#mostBytes = mostBytes;
+  }
 
   /**
    * Passes each complete frame to `take`, in order, and each error to `refused`: a frame that is malformed, or unknown
@@ -138,7 +144,7 @@ export class Inbox {
     let bytes = 0;
     for (const partial of this.#partial.values()) bytes += partial.bytes;
     for (const [from, partial] of this.#partial) {
-      if (this.#partial.size <= kMostPartial && bytes <= kMostPartialBytes) return;
+      if (this.#partial.size <= kMostPartial && bytes <= this.#mostBytes) return;
       this.#partial.delete(from);
       bytes -= partial.bytes;
     }

@@ -6,9 +6,34 @@ import type { PendingGuest } from "./guests/guest-for.js";
 /** Most callers of one tenant, so that a tenant that invents callers can't fill the worker's memory. */
 const kMostOfTenant = 4_096;
 
+/** Most tenants that have callers. A broker without permissions lets clients invent them. */
+const kMostTenants = 1_024;
+/** Most ends of a tenant's runs that its callers have not confirmed, and bytes in them. */
+const kMostEnds = 4_096;
+const kMostEndBytes = 32 * 1024 ** 2;
+
+/** Ends that the callers of one tenant have not confirmed. */
+export class TenantEnds {
+  #count = 0;
+  #bytes = 0;
+
+  /** True if no further run may start before some are confirmed. */
+  get isFull(): boolean {
+    return this.#count >= kMostEnds || this.#bytes >= kMostEndBytes;
+  }
+
+  /** @param sign 1: an end more, -1: one less */
+  add(bytes: number, sign: 1 | -1): void {
+    this.#count += sign;
+    this.#bytes += sign * bytes;
+  }
+}
+
+type Tenant = { callers: Map<string, Attachment>; ends: TenantEnds };
+
 /** The callers that a worker knows. Belongs to one worker. */
 export class Attachments {
-  readonly #tenants = new Map<string, Map<string, Attachment>>();
+  readonly #tenants = new Map<string, Tenant>();
   readonly #most: number;
   #leases = 0;
 
@@ -18,24 +43,26 @@ export class Attachments {
 
   /** Returns the caller's attachment, and makes it for a new caller. Undefined if its tenant has too many callers. */
   of(tenant: string, caller: string, now: number): Attachment | undefined {
-    const callers = this.#tenants.get(tenant) ?? new Map<string, Attachment>();
+    const own = this.#tenants.get(tenant) ?? { callers: new Map(), ends: new TenantEnds() };
+    const { callers, ends } = own;
     const known = callers.get(caller);
     if (known !== undefined) return known;
     if (callers.size >= this.#most) return undefined;
-    const made = new Attachment(tenant, caller, () => ++this.#leases, now);
+    if (callers.size === 0 && this.#tenants.size >= kMostTenants) return undefined;
+    const made = new Attachment(tenant, caller, () => ++this.#leases, now, ends);
     callers.set(caller, made);
-    this.#tenants.set(tenant, callers);
+    this.#tenants.set(tenant, own);
     return made;
   }
 
   forget({ tenant, caller }: Attachment): void {
-    const callers = this.#tenants.get(tenant);
+    const callers = this.#tenants.get(tenant)?.callers;
     callers?.delete(caller);
     if (callers?.size === 0) this.#tenants.delete(tenant);
   }
 
   *[Symbol.iterator](): Generator<Attachment> {
-    for (const callers of this.#tenants.values()) yield* callers.values();
+    for (const { callers } of this.#tenants.values()) yield* callers.values();
   }
 }
 
@@ -49,7 +76,7 @@ const kForgottenMs = 60_000;
 const kBeatenMs = 10_000;
 
 /** An end that its caller has not confirmed. */
-export type UnconfirmedEnd = { say(): void; saidAt: number };
+export type UnconfirmedEnd = { say(): void; saidAt: number; bytes: number };
 
 /** The channel of a run, kept until its caller has the end. */
 export type RunChannel = Channel<Unnumbered<RunToCaller>, RunToWorker>;
@@ -73,8 +100,20 @@ export class Attachment {
   #heardAt: number;
   readonly #nextLease: () => number;
 
-  /** @param nextLease returns a number that no other lease of this worker has */
-  constructor(tenant: string, caller: string, nextLease: () => number, now: number) {
+  readonly #tenantEnds: TenantEnds;
+
+  /**
+   * @param nextLease returns a number that no other lease of this worker has
+   * @param tenantEnds those of all callers of the tenant
+   */
+  constructor(
+    tenant: string,
+    caller: string,
+    nextLease: () => number,
+    now: number,
+    tenantEnds = new TenantEnds(),
+  ) {
+    this.#tenantEnds = tenantEnds;
     this.tenant = tenant;
     this.caller = caller;
     this.#nextLease = nextLease;
@@ -120,8 +159,21 @@ export class Attachment {
 
   /** Forgets an ended run: the caller has its end, or will never ask for it. */
   forget(run: number): void {
+    const end = this.ends.get(run);
+    if (end !== undefined) this.#tenantEnds.add(end.bytes, -1);
     this.ends.delete(run);
     this.channels.delete(run);
+  }
+
+  /** Keeps the end of a run until its caller confirms it. */
+  ended(run: number, end: UnconfirmedEnd): void {
+    this.ends.set(run, end);
+    this.#tenantEnds.add(end.bytes, 1);
+  }
+
+  /** True if its tenant has to confirm ends before more runs may start. */
+  get owesReceipts(): boolean {
+    return this.#tenantEnds.isFull;
   }
 
   /** Makes a new lease for future runs if the current one has expired. Runs under the expired one are dropped. */
@@ -155,6 +207,9 @@ export class Attachment {
   }
 }
 
+/** Most runs of a caller that are remembered; those that it has settled do not count. */
+const kMostSeen = 65_536;
+
 type Seen = { attempt: number; isStarted: boolean };
 
 /**
@@ -171,6 +226,7 @@ export class SeenRuns {
     const seen = this.#runs.get(run);
     if (run < this.#oldest || seen?.isStarted) return false;
     if (seen !== undefined && seen.attempt >= attempt) return false;
+    if (seen === undefined && this.#runs.size >= kMostSeen) return false;
     this.#runs.set(run, { attempt, isStarted: false });
     return true;
   }
@@ -181,11 +237,18 @@ export class SeenRuns {
     if (seen) seen.isStarted = true;
   }
 
-  /** Records that the caller was informed that this attempt, and earlier ones, will never start. */
-  refuse(run: number, attempt: number): void {
-    const seen = this.#runs.get(run) ?? { attempt, isStarted: false };
+  /**
+   * Records that the caller is informed that this attempt, and earlier ones, will never start. Returns false where it
+   * can't be recorded: the caller must not be informed then.
+   */
+  refuse(run: number, attempt: number): boolean {
+    const known = this.#runs.get(run);
+    if (run < this.#oldest) return true;
+    if (known === undefined && this.#runs.size >= kMostSeen) return false;
+    const seen = known ?? { attempt, isStarted: false };
     seen.attempt = Math.max(seen.attempt, attempt);
     this.#runs.set(run, seen);
+    return true;
   }
 
   /** Forgets settled runs; grants for them that arrive later are ignored. */

@@ -7,14 +7,25 @@ import { errorShape, fromPlain } from "../wire/plain.js";
 import type { Attachment, RunChannel } from "./attachment.js";
 import type { Granted, GuestEnd } from "./guest.js";
 import { type GuestNeeds, guestFor, type PendingGuest } from "./guests/guest-for.js";
+import { kInputWindow } from "./streams.js";
 
 type Grant = Extract<ToWorker, { t: "grant" }>;
 type Reported = Unnumbered<RunToCaller>;
+type Call = Extract<RunToWorker, { t: "call" }>;
 
 /** Milliseconds that a caller may take for its next message about a workspace; a commit there may be long. */
 const kPortStallMs = 600_000;
 /** While a workspace is moved the caller hears of the run this often, though there may be no message for it. */
 const kMovingMs = 10_000;
+
+/** Of a run: most bytes sent that its caller has not confirmed, beyond which it gets no more credit but is dropped. */
+const kMostUnconfirmedBytes = 16 * 1024 ** 2;
+/** As above, in messages. */
+const kMostUnconfirmed = 16_384;
+/** Most operations of a run that have not been answered. */
+const kMostCalls = 64;
+/** Most commands at once in one session or transaction, which take no slot. */
+const kMostInside = 256;
 
 /** The worker's interface for a run. */
 export type RunNeeds = {
@@ -24,6 +35,10 @@ export type RunNeeds = {
   /** Sends a message to the caller. */
   say(message: ToCaller, body?: Uint8Array): void;
   find(openPort: () => WirePort): Promise<Granted>;
+  /** Most bytes of standard input that are collected for a command. */
+  mostStdinBytes: number;
+  /** Called when the run is dropped, since its caller sends more than it may, or confirms nothing. */
+  excess(): void;
   /** Counts bytes of output that are sent. */
   sends(bytes: number): void;
 };
@@ -36,12 +51,31 @@ export function hostRun(grant: Grant, body: Uint8Array, needs: RunNeeds): Pendin
     (message, bytes) => needs.say({ ...message, worker: id, run }, bytes),
     (message: RunToWorker, bytes) => {
       const guest = attachment.runs.get(run);
-      if (message.t === "call") void answerCall(message, guest, tell);
+      if (!isWithinBounds(message, bytes)) {
+        needs.excess();
+        guest?.drop();
+      } else if (message.t === "call") void answer(message, guest);
       else if (message.t === "port") guest?.port?.deliver(message.header, bytes);
       else if (message.t === "portTaken") guest?.port?.granted(message.n);
       else guest?.receive(message, bytes);
     },
   );
+  let inputRoom = kInputWindow;
+  let calls = 0;
+  const isWithinBounds = ({ t }: RunToWorker, { length }: Uint8Array): boolean => {
+    if (t === "input") {
+      inputRoom -= length;
+      return inputRoom >= 0;
+    }
+    if (t === "call") return calls < kMostCalls && channel.unconfirmed.messages < kMostUnconfirmed;
+    const { messages, bytes } = channel.unconfirmed;
+    return t !== "credit" || (bytes < kMostUnconfirmedBytes && messages < kMostUnconfirmed);
+  };
+  const answer = async (call: Call, guest: PendingGuest | undefined) => {
+    calls += 1;
+    await answerCall(call, guest, tell);
+    calls -= 1;
+  };
   const tell = (message: Reported, bytes?: Uint8Array) =>
     channel.say(message, bytes, performance.now());
   const host: GuestNeeds["host"] = {
@@ -56,7 +90,10 @@ export function hostRun(grant: Grant, body: Uint8Array, needs: RunNeeds): Pendin
       tell({ t: "out", stream, at }, bytes);
     },
     keptFollows: () => tell({ t: "keptFollows" }),
-    taken: (bytes) => tell({ t: "taken", bytes }),
+    taken: (bytes) => {
+      inputRoom += bytes;
+      tell({ t: "taken", bytes });
+    },
     inputClosed: () => tell({ t: "inputClosed" }),
   };
   attachment.channels.set(run, channel);
@@ -72,14 +109,22 @@ export function hostRun(grant: Grant, body: Uint8Array, needs: RunNeeds): Pendin
     return new WirePort(sender, kPortStallMs);
   };
   let moving: ReturnType<typeof setInterval> | undefined;
-  const guest = guestFor(grant, body, { within, find: needs.find, openPort, host });
+  const insiders = inside === undefined ? undefined : within?.insiders;
+  const guest = guestFor(grant, body, {
+    ...{ within, find: needs.find, openPort, host, mostStdinBytes: needs.mostStdinBytes },
+    isFull: (insiders?.size ?? 0) >= kMostInside,
+  });
+  insiders?.add(guest);
   attachment.runs.set(run, guest);
-  void guest.done.then(() => clearInterval(moving));
+  void guest.done.then(() => {
+    clearInterval(moving);
+    insiders?.delete(guest);
+  });
   return guest;
 }
 
 async function answerCall(
-  { call, operation, args }: Extract<RunToWorker, { t: "call" }>,
+  { call, operation, args }: Call,
   guest: PendingGuest | undefined,
   tell: (message: Reported) => void,
 ): Promise<void> {
@@ -93,6 +138,9 @@ async function answerCall(
 }
 
 type End = Extract<ToCaller, { t: "end" }>;
+
+/** A usual result without its output. */
+const kResultBytes = 2_048;
 
 /** Replaces results that are longer than a frame may be. */
 const kTooLong = {
@@ -120,6 +168,12 @@ export class ReportedEnd {
   /** Bytes of output that the end carries. */
   get bytes(): number {
     return this.#body.length;
+  }
+
+  /** An estimate of the bytes that keeping it takes. */
+  get size(): number {
+    const { value } = this.#end;
+    return this.#body.length + kResultBytes * (Array.isArray(value) ? value.length : 1);
   }
 
   /** @param send returns false if the message is too long to be sent */

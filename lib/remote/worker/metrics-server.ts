@@ -147,6 +147,7 @@ function metricsOf(state: WorkerState): Metric[] {
     counter("runs", "Runs that have ended.", by("outcome", state.outcomes)),
     counter("leases_lost", "Leases of callers that were not heard of.", one(state.leasesLost)),
     counter("bad_frames", "Frames that were dropped.", one(state.badFrames)),
+    counter("excesses", "Runs whose callers sent more than they may.", one(state.excesses)),
     counter("input_bytes", "Bytes of input that came.", one(state.bytesIn)),
     counter("output_bytes", "Bytes of output that went.", one(state.bytesOut)),
   ];

@@ -6,6 +6,11 @@ const kMostInEnd = 200 * 1024;
 /** Such a frame is a message of its own, of the greatest length; see `Outbox` in wire/frame.ts. */
 const kMostInFrame = 15 * 1024;
 
+/** Most bytes of one stream on their way, whatever credit a caller gives. */
+const kMostCredit = 1024 ** 2;
+/** Milliseconds without credit after which the output of a command that has ended is dropped: its run holds a slot. */
+const kUntakenMs = 60_000;
+
 /** 1: standard output, 2: standard error. */
 export type StreamNumber = (typeof kStreams)[number];
 
@@ -20,11 +25,20 @@ export class Output {
   #moved = () => {};
   #isDropped = false;
   #isCut = false;
+  readonly #untakenMs: number;
+  /** Runs once the command has ended, and begins anew with each credit. */
+  #untaken: ReturnType<typeof setTimeout> | undefined;
 
-  /** @param credit bytes of each stream that may be sent at once */
-  constructor(credit: number, send: (stream: StreamNumber, at: number, bytes: Uint8Array) => void) {
-    this.#streams = { 1: none(credit), 2: none(credit) };
+  /** @param credit bytes of each stream that may be sent at once; more than 1 MiB counts as 1 MiB */
+  constructor(
+    credit: number,
+    send: (stream: StreamNumber, at: number, bytes: Uint8Array) => void,
+    untakenMs = kUntakenMs,
+  ) {
+    const most = Math.min(credit, kMostCredit);
+    this.#streams = { 1: none(most), 2: none(most) };
     this.#send = send;
+    this.#untakenMs = untakenMs;
   }
 
   push(stream: StreamNumber, bytes: Uint8Array): void {
@@ -35,9 +49,19 @@ export class Output {
     else if (this.#left() > kMostInEnd) this.drop();
   }
 
-  grant(stream: StreamNumber, bytes: number): void {
-    this.#streams[stream].credit += bytes;
-    this.#go(stream);
+  /** Adds credit, up to 1 MiB. */
+  grant(number: StreamNumber, bytes: number): void {
+    const stream = this.#streams[number];
+    stream.credit = Math.max(stream.credit, Math.min(kMostCredit, stream.credit + bytes));
+    this.#untaken?.refresh();
+    this.#go(number);
+    this.#moved();
+  }
+
+  /** Sends what is buffered of a stream without credit: its command writes no more to it. */
+  release(number: StreamNumber): void {
+    this.#streams[number].credit = Number.POSITIVE_INFINITY;
+    this.#go(number);
     this.#moved();
   }
 
@@ -60,9 +84,16 @@ export class Output {
     }
   }
 
+  /** Records that the command has ended: output that its caller does not take is dropped after a while. */
+  finish(): void {
+    this.#untaken ??= setTimeout(() => this.drop(), this.#untakenMs).unref();
+  }
+
   /** Returns the unsent output, once it is short enough for the end. */
   async rest(): Promise<Uint8Array[]> {
+    this.finish();
     await this.until(() => this.#left() <= kMostInEnd);
+    clearTimeout(this.#untaken);
     return kStreams.map((stream) => Buffer.concat(this.#streams[stream].waiting));
   }
 
@@ -73,7 +104,7 @@ export class Output {
 
   /** Sends all buffered output without credit, since the run is ended and will write no more. */
   letGo(): void {
-    for (const stream of kStreams) this.grant(stream, Number.POSITIVE_INFINITY);
+    for (const stream of kStreams) this.release(stream);
   }
 
   /**
@@ -116,38 +147,67 @@ export class Output {
 /** Bytes that may be in transit. */
 export const kInputWindow = 1024 ** 2;
 
+/** Milliseconds without input, after it was asked for, that end a run: it holds a slot. */
+const kAbsentMs = 30_000;
+const kFirstRoom = 64 * 1024;
+
 export class StdinBuffer {
-  /** All input; undefined if the run has none. Stays pending when the caller is gone. */
+  /**
+   * All input; undefined if the run has none.
+   * @throws (rejects) Error when the input does not come
+   */
   readonly whole: Promise<Uint8Array | undefined>;
   readonly #size: number;
-  /** Received parts; memory is allocated for received bytes only, not for the announced size. */
-  readonly #parts: Uint8Array[] = [];
   readonly #taken: (bytes: number) => void;
+  /** Copies of what has come, since a small part keeps a whole message; grows as input comes, not as it was announced. */
+  #bytes = Buffer.alloc(0);
   #length = 0;
   #finish: (bytes: Uint8Array | undefined) => void = () => {};
+  #absent: ReturnType<typeof setTimeout> | undefined;
+  #isOver = true;
 
   /**
    * @param size announced bytes; undefined: no input
    * @param first bytes received with the grant
    * @param taken requests that many more bytes
    */
-  constructor(size: number | undefined, first: Uint8Array, taken: (bytes: number) => void) {
+  constructor(
+    size: number | undefined,
+    first: Uint8Array,
+    taken: (bytes: number) => void,
+    absentMs = kAbsentMs,
+  ) {
     this.#taken = taken;
     this.#size = size ?? 0;
-    this.whole =
-      size === undefined
-        ? Promise.resolve(undefined)
-        : new Promise((resolve) => {
-            this.#finish = resolve;
-          });
-    if (size === undefined) return;
+    if (size === undefined) {
+      this.whole = Promise.resolve(undefined);
+      return;
+    }
+    this.#isOver = false;
+    this.whole = new Promise((resolve, reject) => {
+      this.#finish = resolve;
+      if (size === 0 || first.length >= size) return;
+      this.#absent = setTimeout(() => {
+        this.#end();
+        reject(
+          new Error(
+            `${this.#length} of ${size} bytes of input have come, and no more for ${absentMs} ms`,
+          ),
+        );
+      }, absentMs).unref();
+    });
+    this.whole.catch(() => {}); // the guest reports it, once it has a place
     if (size === 0 || first.length > 0) this.add(first, true);
     else taken(Math.min(kInputWindow, size));
   }
 
+  /** Adds input; what comes beyond the announced size is ignored. */
   add(bytes: Uint8Array, isFirst = false): void {
+    if (this.#isOver) return;
+    this.#absent?.refresh();
     const part = bytes.subarray(0, this.#size - this.#length);
-    this.#parts.push(part);
+    this.#reserve(this.#length + part.length);
+    this.#bytes.set(part, this.#length);
     this.#length += part.length;
     if (this.#length === this.#size) this.drop();
     else if (!isFirst) this.#taken(bytes.length);
@@ -155,6 +215,22 @@ export class StdinBuffer {
 
   /** Ends the input: the rest will not arrive. */
   drop(): void {
-    this.#finish(Buffer.concat(this.#parts.splice(0)));
+    if (this.#isOver) return;
+    this.#finish(this.#bytes.subarray(0, this.#length));
+    this.#end();
+  }
+
+  #end(): void {
+    this.#isOver = true;
+    clearTimeout(this.#absent);
+    this.#bytes = Buffer.alloc(0);
+  }
+
+  #reserve(bytes: number): void {
+    if (bytes <= this.#bytes.length) return;
+    const room = Math.min(this.#size, Math.max(bytes, kFirstRoom, 2 * this.#bytes.length));
+    const larger = Buffer.allocUnsafeSlow(room);
+    larger.set(this.#bytes.subarray(0, this.#length));
+    this.#bytes = larger;
   }
 }

@@ -38,7 +38,15 @@ export type WorkerOptions = {
   name: string;
   slots: number;
   places: Places;
+  /** Most bytes of standard input of one `exec`, which are collected. Default 64 MiB. */
+  mostStdinBytes?: number | undefined;
 };
+
+const kMostStdinBytes = 64 * 1024 ** 2;
+/** Most bytes of incomplete frames of one tenant. */
+const kMostPartialBytes = 32 * 1024 ** 2;
+/** Most tenants whose messages are read. */
+const kMostTenants = 1_024;
 
 type Grant = Extract<ToWorker, { t: "grant" }>;
 type OfRun = Exclude<Extract<ToWorker, { run: number }>, Grant>;
@@ -54,6 +62,7 @@ export class Worker {
   readonly #pool: string;
   readonly #connection: Connection;
   readonly #places: Places;
+  readonly #mostStdinBytes: number;
   readonly #outbox: Outbox;
   readonly #inboxes = new Map<string, Inbox>();
   readonly #attachments = new Attachments();
@@ -63,7 +72,8 @@ export class Worker {
   #timer: ReturnType<typeof setInterval> | undefined;
   #settled = () => {};
 
-  constructor({ connection, pool, name, slots, places }: WorkerOptions) {
+  constructor({ connection, pool, name, slots, places, mostStdinBytes }: WorkerOptions) {
+    this.#mostStdinBytes = mostStdinBytes ?? kMostStdinBytes;
     this.id = `${name}.${randomBytes(8).toString("hex")}`;
     this.#name = name;
     this.#pool = pool;
@@ -94,7 +104,7 @@ export class Worker {
   /** Returns the worker's state for metrics. */
   state(): WorkerState {
     const { started: starts, declined, refused: refusals, outcomes } = this.counts;
-    const { leasesLost, dropped: badFrames, bytesIn, bytesOut } = this.counts;
+    const { leasesLost, dropped: badFrames, excesses, bytesIn, bytesOut } = this.counts;
     const { isConnected, failure } = this.#connection;
     const running: Record<string, number> = {};
     for (const { tenant, runs } of this.#attachments) {
@@ -114,6 +124,7 @@ export class Worker {
       outcomes: outcomes.all(),
       leasesLost,
       badFrames,
+      excesses,
       bytesIn,
       bytesOut,
     };
@@ -149,7 +160,11 @@ export class Worker {
     if (!isToken(tenant)) return;
     let inbox = this.#inboxes.get(tenant);
     if (inbox === undefined) {
-      inbox = new Inbox();
+      if (this.#inboxes.size >= kMostTenants) {
+        this.counts.dropped += 1;
+        return;
+      }
+      inbox = new Inbox(kMostPartialBytes);
       this.#inboxes.set(tenant, inbox);
     }
     const take = ({ header, body }: Frame) => {
@@ -230,6 +245,10 @@ export class Worker {
       sends: (bytes) => {
         this.counts.bytesOut += bytes;
       },
+      mostStdinBytes: this.#mostStdinBytes,
+      excess: () => {
+        this.counts.excesses += 1;
+      },
     });
     void this.#follow(attachment, grant, guest);
     this.#door.look();
@@ -239,6 +258,7 @@ export class Worker {
   #refusal(attachment: Attachment, grant: Grant, now: number): Declined | undefined {
     if (this.#isDraining) return "draining";
     if (grant.lease !== attachment.leaseNumber || attachment.lease.expired) return "stale";
+    if (attachment.owesReceipts) return "busy";
     if (grant.inside !== undefined) return undefined;
     this.slots.wants(attachment.tenant, attachment.caller, grant.waiting, now);
     return this.slots.take(attachment, now) ? undefined : "busy";
@@ -260,7 +280,7 @@ export class Worker {
     const now = performance.now();
     this.#serve(now);
     say();
-    attachment.ends.set(run, { say, saidAt: now });
+    attachment.ended(run, { say, saidAt: now, bytes: reported.size });
   }
 
   /** Returns the number of slots that the caller may use without asking. */
@@ -275,8 +295,8 @@ export class Worker {
     const end = attachment.ends.get(run);
     end?.say();
     if (end !== undefined) return;
-    attachment.seen.refuse(run, attempt); // a grant that is still in transit
-    this.#decline(attachment, run, attempt, "unknown");
+    // The grant may still be in transit.
+    if (attachment.seen.refuse(run, attempt)) this.#decline(attachment, run, attempt, "unknown");
   }
 
   #serve(now: number): void {
@@ -360,6 +380,8 @@ export type WorkerState = {
   leasesLost: number;
   /** Malformed frames dropped. */
   badFrames: number;
+  /** Runs dropped since their callers sent more than they may, or confirmed nothing. */
+  excesses: number;
   /** Bytes of input received and of output sent over the broker. */
   bytesIn: number;
   bytesOut: number;
@@ -388,6 +410,8 @@ class WorkerCounts {
   refused = 0;
   /** Malformed messages dropped. */
   dropped = 0;
+  /** Runs dropped since their callers sent more than they may, or confirmed nothing. */
+  excesses = 0;
   /** Leases that expired while runs held them. */
   leasesLost = 0;
   /** Bytes of input received and of output sent. */

@@ -83,6 +83,7 @@ export class ExecGuest extends CommandGuest {
       const value = resultShape(result);
       if (!streamed) {
         // The live pieces are not the kept output, which follows them.
+        this.output.finish();
         await this.output.until(() => this.output.hasRoom(1) && this.output.hasRoom(2));
         host.keptFollows();
         this.output.push(1, result.stdout);
@@ -216,6 +217,7 @@ export class SpawnGuest implements Guest {
       const read = [this.#pump(1), this.#pump(2)];
       const result = await process.result;
       this.#hasEnded = true;
+      this.#output.finish();
       this.#letGo();
       await Promise.all(read);
       const rest = await this.#output.rest();
@@ -228,7 +230,7 @@ export class SpawnGuest implements Guest {
   /** Discards output that the caller no longer reads, so that the command does not block on it. */
   #closed(stream: StreamNumber): void {
     this.#streams[stream]?.destroy();
-    this.#output.grant(stream, Number.POSITIVE_INFINITY);
+    this.#output.release(stream);
   }
 
   /** Sends all buffered output of an aborted process, but only once it has ended: before that it could write more. */

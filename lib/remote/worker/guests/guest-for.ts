@@ -11,6 +11,9 @@ import { SessionGuest, TransactionGuest, type TransactionInput } from "./transac
 
 type Grant = Extract<ToWorker, { t: "grant" }>;
 
+/** Most messages for a guest that has not begun; a caller that sends more is not one of ours. */
+const kMostEarly = 1_024;
+
 /** Parts from which a guest is made. */
 export type GuestNeeds = {
   host: Omit<Host, "isAborted">;
@@ -20,6 +23,10 @@ export type GuestNeeds = {
   find(openPort: () => WirePort): Promise<Granted>;
   /** Asks the caller for the workspace. */
   openPort(): WirePort;
+  /** Most bytes of standard input that are collected for a command. */
+  mostStdinBytes: number;
+  /** True if the session or transaction has as many commands as it may. */
+  isFull: boolean;
 };
 
 function dropped(guest: Guest): void {
@@ -34,6 +41,8 @@ export class PendingGuest implements Guest {
   granted: Granted | undefined;
   /** The port through which its workspace is moved. */
   port: WirePort | undefined;
+  /** The commands inside it that have not ended. */
+  readonly insiders = new Set<PendingGuest>();
   #guest: Guest | undefined;
   #isAborted = false;
   #isDropped = false;
@@ -66,7 +75,8 @@ export class PendingGuest implements Guest {
 
   receive(message: ToWorker, body: Uint8Array): void {
     if (this.#guest) this.#guest.receive(message, body);
-    else this.#early.push([message, body]);
+    else if (this.#early.length < kMostEarly) this.#early.push([message, body]);
+    else this.drop();
   }
 
   async call(operation: string, args: readonly unknown[]): Promise<unknown> {
@@ -129,11 +139,21 @@ function begin(granted: Granted, grant: Grant, stdin: StdinBuffer, host: Host): 
   }
 }
 
+function expectRoom({ stdinBytes = 0 }: Grant, { mostStdinBytes: most, isFull }: GuestNeeds): void {
+  if (stdinBytes > most) {
+    const message = `Expected \`stdin\` to have at most ${most} bytes on this worker, got ${stdinBytes}`;
+    throw Object.assign(new RangeError(message), { code: "ERR_OUT_OF_RANGE" });
+  }
+  if (isFull) throw new RangeError("a session or transaction has too many commands at once");
+}
+
 /** Starts the guest of a grant. */
 export function guestFor(grant: Grant, body: Uint8Array, needs: GuestNeeds): PendingGuest {
   // Input may arrive before the place is found.
-  const stdin = new StdinBuffer(grant.stdinBytes, body, needs.host.taken);
+  const isTooLong = (grant.stdinBytes ?? 0) > needs.mostStdinBytes;
+  const stdin = new StdinBuffer(isTooLong ? undefined : grant.stdinBytes, body, needs.host.taken);
   return new PendingGuest(async (self) => {
+    expectRoom(grant, needs);
     const openPort = () => {
       self.port = needs.openPort();
       return self.port;
