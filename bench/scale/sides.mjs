@@ -68,11 +68,11 @@ async function all(count, make) {
 async function beCallers({ port, callers }) {
   await all(callers, async (caller) => {
     const client = await connectRaw(port);
-    client.subscribe(`nr1.c.bench.c${caller}`, (message) => {
+    client.subscribe(`nr1.c.bench.c${caller}.>`, (message) => {
       const text = message.toString("latin1");
       const worker = /"worker":"(w\d+)/.exec(text)[1];
       const at = /"at":([\d.]+)/.exec(text)[1];
-      client.publish(`nr1.w.${worker}.0123456789abcdef.bench`, echo(at));
+      client.publish(`nr1.w.bench.${worker}.0123456789abcdef.bench`, echo(at));
     });
   });
 }
@@ -82,13 +82,16 @@ async function beWorkers({ port, workers, callers }) {
   let beats = 0;
   await all(workers, async (worker) => {
     const client = await connectRaw(port);
-    client.subscribe(`nr1.w.w${worker}.0123456789abcdef.*`, (message) => {
+    client.subscribe(`nr1.w.bench.w${worker}.0123456789abcdef.*`, (message) => {
       const at = Number(/"at":([\d.]+)/.exec(message.toString("latin1"))[1]);
       took.push(performance.now() - at);
     });
     const say = () => {
       beats += 1;
-      client.publish(`nr1.c.bench.c${worker % callers}`, beat(worker, performance.now()));
+      client.publish(
+        `nr1.c.bench.c${worker % callers}.w.bench.w${worker}.0123456789abcdef`,
+        beat(worker, performance.now()),
+      );
     };
     // Spread over the half second, as workers that were started at their own times are.
     setTimeout(() => setInterval(say, kBeatMs), (worker * 7.3) % kBeatMs);

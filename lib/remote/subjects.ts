@@ -14,8 +14,12 @@ export const freeSubject = (pool: string, tenant: string) => `${kPrefix}.free.${
 /** From a caller to any one worker of the pool, with or without a free slot. */
 export const wantSubject = (pool: string, tenant: string) => `${kPrefix}.want.${pool}.${tenant}`;
 
-/** From workers to a caller. */
+/** Everything for a caller is this subject and one below it. */
 export const callerSubject = (tenant: string, caller: string) => `${kPrefix}.c.${tenant}.${caller}`;
+
+/** From a worker to a caller. The broker lets a worker publish only with its own pool and name. */
+export const fromWorkerSubject = (tenant: string, caller: string, pool: string, worker: string) =>
+  `${callerSubject(tenant, caller)}.w.${pool}.${worker}`;
 
 /** From the broker to a caller: no worker of the pool has a free slot. */
 export const nobodySubject = (tenant: string, caller: string, pool: string) =>
@@ -25,13 +29,17 @@ export const nobodySubject = (tenant: string, caller: string, pool: string) =>
 export const goneSubject = (tenant: string, caller: string, worker: string) =>
   `${callerSubject(tenant, caller)}.gone.${worker}`;
 
-/** From a caller to one worker, identified as `NAME.NUMBER`, where the number is that of its process. */
-export const workerSubject = (worker: string, tenant: string) => `${kPrefix}.w.${worker}.${tenant}`;
+/** From a caller to one worker of a pool, identified as `NAME.NUMBER`, where the number is that of its process. */
+export const workerSubject = (pool: string, worker: string, tenant: string) =>
+  `${kPrefix}.w.${pool}.${worker}.${tenant}`;
 
 /** Returns the last part of a subject: the tenant, for all subjects that a worker subscribes to. */
 export const lastOf = (subject: string) => subject.slice(subject.lastIndexOf(".") + 1);
 
-/** Returns the parts behind `nr1.c.TENANT.CALLER`, which name the kind of a broker's reply. */
+/**
+ * Returns the parts behind `nr1.c.TENANT.CALLER`: "w" and the sender for a message of a worker, or the kind of a
+ * broker's reply.
+ */
 export const behindCaller = (subject: string) => subject.split(".").slice(4);
 
 /** Names of pools, tenants and workers: each is one token of a subject. */

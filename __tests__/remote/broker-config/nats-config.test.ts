@@ -9,21 +9,27 @@ import {
 
 test("a caller speaks as its tenant, and hears its tenant", () => {
   expect(callerPermissions("ci")).toEqual({
-    publish: ["nr1.free.*.ci", "nr1.want.*.ci", "nr1.w.*.*.ci"],
+    publish: ["nr1.free.*.ci", "nr1.want.*.ci", "nr1.w.*.*.*.ci"],
     subscribe: ["nr1.c.ci.>"],
   });
+  expect(callerPermissions("ci", ["build", "gpu"]).publish).toEqual([
+    ...["nr1.free.build.ci", "nr1.want.build.ci", "nr1.w.build.*.*.ci"],
+    ...["nr1.free.gpu.ci", "nr1.want.gpu.ci", "nr1.w.gpu.*.*.ci"],
+  ]);
+  expect(callerPermissions("ci", []).publish).toEqual([]);
 });
 
 test("a worker hears its pool in turn and itself, and speaks to callers", () => {
   expect(workerPermissions({ pool: "build", name: "w1" })).toEqual({
-    publish: ["nr1.c.*.*"],
-    subscribe: ["nr1.free.build.* free", "nr1.want.build.* want", "nr1.w.w1.*.*"],
+    publish: ["nr1.c.*.*.w.build.w1.*"],
+    subscribe: ["nr1.free.build.* free", "nr1.want.build.* want", "nr1.w.build.w1.*.*"],
   });
 });
 
 test.each(["", "*", ">", "a.b", "a b", "a\n", "ä", "x".repeat(65)])("%j is no name", (name) => {
   const message = "letters, digits, hyphens and underscores";
   expect(() => callerPermissions(name)).toThrow(message);
+  expect(() => callerPermissions("t", [name])).toThrow(message);
   expect(() => workerPermissions({ pool: name, name: "w" })).toThrow(message);
   expect(() => workerPermissions({ pool: "p", name })).toThrow(message);
 });
@@ -60,7 +66,7 @@ authorization {
     {
       nkey: ${nkey}
       permissions: {
-        publish: { allow: ["nr1.free.*.a", "nr1.want.*.a", "nr1.w.*.*.a"] }
+        publish: { allow: ["nr1.free.*.a", "nr1.want.*.a", "nr1.w.*.*.*.a"] }
         subscribe: { allow: ["nr1.c.a.>"] }
       }
     }

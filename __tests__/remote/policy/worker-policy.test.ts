@@ -71,6 +71,11 @@ const kWrong: [policy: object, message: string][] = [
     { limits: { cpuSeconds: 10 }, tenants: { a: { limits: { cpuSeconds: 11 } } } },
     "Expected `tenants.a.limits.cpuSeconds` to be at most 10, got 11",
   ],
+  [{ tenants: { a: { pools: ["*"] } } }, "Expected `tenants.a.pools[0]` to be a name"],
+  [
+    { pools: ["build"], tenants: { a: { pools: ["build", "gpu"] } } },
+    'Expected `tenants.a.pools[1]` to be one of build, got "gpu"',
+  ],
   [{ slots: 2, tenants: { a: { slots: 3 } } }, "Expected `tenants.a.slots` to be at most 2, got 3"],
 ];
 

@@ -78,7 +78,7 @@ describeUnless(whyNoNatsServer, "the same messages without what guards against i
     const connection = new Connection(access);
     connection.hold();
     await connection.open();
-    const subject = workerSubject("naive.1", "default");
+    const subject = workerSubject("tests", "naive.1", "default");
     const inbox = new Inbox();
     const started: number[] = [];
     connection.subscribe(subject, ({ data }) => {

@@ -1,7 +1,7 @@
 /** A worker that says what a test wants, to a caller with a {@link FakeConnection}. */
 
 import type { Caller } from "../../../lib/remote/caller/caller.js";
-import { callerSubject } from "../../../lib/remote/subjects.js";
+import { fromWorkerSubject } from "../../../lib/remote/subjects.js";
 import type { FakeConnection } from "./fake-connection.js";
 
 type Said = { t: string } & Record<string, unknown>;
@@ -10,9 +10,9 @@ type Said = { t: string } & Record<string, unknown>;
 export function workerSays(
   connection: FakeConnection,
   caller: Pick<Caller, "tenant" | "id">,
-  _pool: string,
+  pool: string,
   worker: string,
 ): (message: Said, body?: Uint8Array) => number {
-  const subject = callerSubject(caller.tenant, caller.id);
+  const subject = fromWorkerSubject(caller.tenant, caller.id, pool, worker);
   return (message, body) => connection.deliver(subject, Object.assign({ worker }, message), body);
 }

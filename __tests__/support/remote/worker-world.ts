@@ -27,7 +27,7 @@ export function workerWorld(place: PlaceOfTest, more: Partial<WorkerOptions> = {
   worker.start();
   /** A message of a caller of a tenant. */
   const says = (message: { t: string; caller: string } & object, body?: Uint8Array, tenant = "t") =>
-    connection.deliver(workerSubject(worker.id, tenant), message, body);
+    connection.deliver(workerSubject(options.pool, worker.id, tenant), message, body);
   let lease: number | undefined;
   const grant = (run: number, own: Partial<Grant> = {}, body?: Uint8Array, tenant = "t") => {
     lease ??= leaseOf(connection, tenant, says);

@@ -17,6 +17,7 @@ import { CliError } from "../terminal.js";
 /** Options as commander passes them. */
 export type BrokerConfigOptions = {
   directory: string;
+  /** "NAME", or "NAME=POOL,POOL" for one that may use these pools only. */
   tenant?: string[];
   worker?: { pool: string; name: string }[];
   listen?: { host: string; port: number };
@@ -38,10 +39,15 @@ function membersOf({ tenant = [], worker = [] }: BrokerConfigOptions): Member[] 
     const why = "what is sent to a worker goes by its name";
     throw new CliError(`--worker ${twice} is there twice, also where the pools differ: ${why}`, 2);
   }
-  const callers = [...new Set(tenant)].map((name) => ({
-    label: `callers of the tenant ${name}`,
+  const tenants = [...new Set(tenant)].map(tenantOf);
+  const again = tenants.find(
+    ({ name }, at) => tenants.findIndex((each) => each.name === name) < at,
+  );
+  if (again !== undefined) throw new CliError(`--tenant ${again.name} is there twice`, 2);
+  const callers = tenants.map(({ name, pools }) => ({
+    label: `callers of the tenant ${name}${pools ? `, in ${pools.join(" and ")}` : ""}`,
     file: path.join("tenants", `${name}.nk`),
-    permissions: callerPermissions(name),
+    permissions: callerPermissions(name, pools),
   }));
   const workers = worker.map((each) => ({
     label: `the worker ${each.name} of the pool ${each.pool}`,
@@ -49,6 +55,13 @@ function membersOf({ tenant = [], worker = [] }: BrokerConfigOptions): Member[] 
     permissions: workerPermissions(each),
   }));
   return [...callers, ...workers];
+}
+
+/** Returns the parts of "NAME" or "NAME=POOL,POOL"; `callerPermissions` checks them. */
+function tenantOf(text: string): { name: string; pools: string[] | undefined } {
+  const at = text.indexOf("=");
+  if (at < 0) return { name: text, pools: undefined };
+  return { name: text.slice(0, at), pools: [...new Set(text.slice(at + 1).split(","))] };
 }
 
 function tlsOf({ tlsCert, tlsKey, tlsCa, insecure }: BrokerConfigOptions): NatsTls | undefined {

@@ -69,8 +69,10 @@ Examples:
 const kName = "of 1 to 64 letters, digits, hyphens and underscores";
 
 function tenant(text: string, previous: string[] = []): string[] {
-  if (isToken(text)) return [...previous, text];
-  throw new InvalidArgumentError(`Expected a name ${kName}.`);
+  const [name, pools, ...rest] = text.split("=");
+  const arePools = pools === undefined || pools.split(",").every(isToken);
+  if (isToken(name) && arePools && rest.length === 0) return [...previous, text];
+  throw new InvalidArgumentError(`Expected NAME or NAME=POOL,POOL, each ${kName}.`);
 }
 
 type Worker = { pool: string; name: string };
@@ -99,7 +101,11 @@ export function addBrokerConfigCommand(
     .usage("[options]")
     .description("write the configuration of a NATS server for workers, and a key for each user")
     .requiredOption("-d, --directory <dir>", "where: nats.conf, and the keys below it", directory)
-    .option("--tenant <name>", "whose callers may ask for runs; repeatable", tenant)
+    .option(
+      "--tenant <name[=pool,…]>",
+      "whose callers may ask for runs, and where; repeatable",
+      tenant,
+    )
     .option("--worker <pool/name>", "a worker and the pool that it serves; repeatable", worker)
     .option("--listen <host:port>", "where the server listens; default 0.0.0.0:4222", listen)
     .option("--tls-cert <file>", "the server's certificate, PEM", file)
@@ -115,7 +121,7 @@ of one tenant; the server has none of them.
 
 Examples:
   $ native-runner broker-config -d /etc/native-runner/broker --tls-cert broker.pem --tls-key broker.key \\
-      --tenant ci --tenant agents --worker build/w1 --worker build/w2`,
+      --tenant ci --tenant agents=build --worker build/w1 --worker gpu/w2`,
     )
     .action((options: BrokerConfigOptions) => action(options));
 }

@@ -52,7 +52,12 @@ export async function worker(options: WorkerCliOptions): Promise<void> {
   const { policy: file, pool, slots = defaultSlots(), name = ownName() } = options;
   const policy = file === undefined ? defaultWorkerPolicy() : await loadWorkerPolicy(file);
   const workspaces = new Workspaces(options.workspaces);
-  const places = new PolicyPlaces(policy, workspaces, { slots, name, cacheBytes: options.cache });
+  const places = new PolicyPlaces(policy, workspaces, {
+    slots,
+    name,
+    pool,
+    cacheBytes: options.cache,
+  });
   await places.check();
   const connection = new Connection(access);
   const failed = deferred<never>();

@@ -110,19 +110,25 @@ export type WorkerIdentity = { pool: string; name: string };
  * Returns the permissions of a tenant's caller. It can send to workers only as this tenant, which workers take from the
  * subject, and receives messages for callers of this tenant.
  *
+ * @param pools the pools that it may use; undefined: all
  * @throws TypeError for a malformed name
  */
-export function callerPermissions(tenant: string): BrokerPermissions {
+export function callerPermissions(tenant: string, pools?: readonly string[]): BrokerPermissions {
   expectToken(tenant, "tenant");
+  for (const pool of pools ?? []) expectToken(pool, "pool");
   return {
-    publish: [`nr1.free.*.${tenant}`, `nr1.want.*.${tenant}`, `nr1.w.*.*.${tenant}`],
+    publish: (pools ?? ["*"]).flatMap((pool) => [
+      `nr1.free.${pool}.${tenant}`,
+      `nr1.want.${pool}.${tenant}`,
+      `nr1.w.${pool}.*.*.${tenant}`,
+    ]),
     subscribe: [`nr1.c.${tenant}.>`],
   };
 }
 
 /**
  * Returns the permissions of a worker. It receives requests to its pool, shared with the pool's other workers, and
- * messages addressed to it; it can send to callers only.
+ * messages addressed to it; it can send to callers only, as this worker of this pool.
  *
  * @throws TypeError for a malformed name
  */
@@ -130,7 +136,7 @@ export function workerPermissions({ pool, name }: WorkerIdentity): BrokerPermiss
   expectToken(pool, "pool");
   expectToken(name, "worker");
   return {
-    publish: ["nr1.c.*.*"],
-    subscribe: [`nr1.free.${pool}.* free`, `nr1.want.${pool}.* want`, `nr1.w.${name}.*.*`],
+    publish: [`nr1.c.*.*.w.${pool}.${name}.*`],
+    subscribe: [`nr1.free.${pool}.* free`, `nr1.want.${pool}.* want`, `nr1.w.${pool}.${name}.*.*`],
   };
 }

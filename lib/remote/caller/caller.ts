@@ -8,12 +8,12 @@ import { SandboxError } from "../../errors.js";
 import { BrokerAccess, type BrokerOptions } from "../broker/broker-access.js";
 import { Connection, type Received } from "../broker/connection.js";
 import { behindCaller, callerSubject } from "../subjects.js";
-import { type Frame, Inbox } from "../wire/frame.js";
+import { type Frame, Inbox, WireError } from "../wire/frame.js";
 import { readToCaller, type ToCaller } from "../wire/messages.js";
 import { errorOf, fromPlain, toPlain } from "../wire/plain.js";
 import { callTimeoutOf, overdue } from "./deadline.js";
 import { Dispatcher } from "./dispatcher.js";
-import { Post } from "./post.js";
+import { Post, type WorkerAddress } from "./post.js";
 import {
   RemoteRun,
   type RunEnd,
@@ -137,8 +137,9 @@ export class Caller {
     if (!run.isAborted) run.abortedAt = performance.now();
     run.isAborted = true;
     void this.ended(run);
-    if (run.worker === undefined) this.#settle(run, { kind: "aborted" });
-    else this.#sayAbort(run.worker, run.number);
+    const to = addressOf(run);
+    if (to === undefined) this.#settle(run, { kind: "aborted" });
+    else this.#sayAbort(to, run.number);
   }
 
   /** Returns the end of a run, and keeps the process alive until then. */
@@ -188,8 +189,8 @@ export class Caller {
 
   /** Sends `bye` to the workers, and closes the connection. */
   async close(): Promise<void> {
-    for (const { worker } of this.#dispatcher.links) {
-      this.#post.toWorker(worker, { t: "bye", caller: this.id });
+    for (const link of this.#dispatcher.links) {
+      this.#post.toWorker(link, { t: "bye", caller: this.id });
     }
     this.#post.flush();
     await this.#connection.close();
@@ -208,9 +209,8 @@ export class Caller {
   }
 
   #subscribe(): void {
-    const own = callerSubject(this.tenant, this.id);
     const receive = (message: Received) => this.#receive(message);
-    for (const subject of [own, `${own}.>`]) this.#connection.subscribe(subject, receive);
+    this.#connection.subscribe(`${callerSubject(this.tenant, this.id)}.>`, receive);
   }
 
   #failed(error: Error): void {
@@ -250,11 +250,18 @@ export class Caller {
     const [what, ...parts] = behindCaller(subject);
     if (what === "none" && isNobody) this.#dispatcher.nobodyFree(parts[0] ?? "");
     if (what === "gone" && isNobody) this.#undelivered(Number(parts.at(-1)));
-    if (what !== undefined) return;
-    const take = ({ header, body }: Frame) => this.#handle(readToCaller(header), body);
-    this.#inbox.receive(data, take, () => {
+    if (what !== "w") return;
+    const [pool = "", ...worker] = parts;
+    const sender = { pool, worker: worker.join(".") };
+    const take = ({ header, body }: Frame) => {
+      const message = readToCaller(header);
+      expectFrom(sender, message);
+      this.#handle(message, body);
+    };
+    const refused = () => {
       this.dropped += 1;
-    });
+    };
+    this.#inbox.receive(data, take, refused, subject);
   }
 
   #undelivered(message: number): void {
@@ -306,14 +313,15 @@ export class Caller {
     return run?.worker === worker ? run : undefined;
   }
 
-  readonly #say: SayToWorker = ({ worker, number }, message, body) => {
-    if (worker !== undefined) {
-      this.#post.toWorker(worker, { ...message, caller: this.id, run: number }, body);
+  readonly #say: SayToWorker = (run, message, body) => {
+    const to = addressOf(run);
+    if (to !== undefined) {
+      this.#post.toWorker(to, { ...message, caller: this.id, run: run.number }, body);
     }
   };
 
-  #sayAbort(worker: string, run: number): void {
-    this.#post.toWorker(worker, { t: "abort", caller: this.id, run });
+  #sayAbort(to: WorkerAddress, run: number): void {
+    this.#post.toWorker(to, { t: "abort", caller: this.id, run });
   }
 
   #beat(beat: Said<"beat">, now: number): void {
@@ -326,7 +334,7 @@ export class Caller {
         run.listedAt = now;
       }
       // This caller no longer knows the run, or the earlier abort may have been lost.
-      if (run === undefined || run.isAborted) this.#sayAbort(worker, number);
+      if (run === undefined || run.isAborted) this.#sayAbort(link, number);
     }
     for (const [run, ack] of beat.receipts) {
       const channel = this.#ofWorker({ run, worker })?.channel;
@@ -379,8 +387,10 @@ export class Caller {
   }
 
   #lookAtGranted(run: RemoteRun, now: number): void {
-    const { worker, started, attempt } = run;
-    if (worker === undefined) return;
+    const { started, attempt } = run;
+    const to = addressOf(run);
+    if (to === undefined) return;
+    const { worker } = to;
     const verdict = this.#watch.judge(run, this.#dispatcher.link(worker), now);
     if (verdict === "lost") {
       const reason = `nothing was heard of its worker ${worker} any more`;
@@ -389,13 +399,13 @@ export class Caller {
     }
     const why = overdue(run, now);
     if (why !== undefined) {
-      this.#sayAbort(worker, run.number);
+      this.#sayAbort(to, run.number);
       const reason = `its worker ${worker} gives signs of life, and does not end it, ${why}`;
       this.#settle(run, { kind: "lost", started, ended: "unproved", reason });
     } else if (verdict === "probe" && this.#connection.isConnected) {
       run.probedAt = now;
-      if (run.isAborted) this.#sayAbort(worker, run.number);
-      this.#post.toWorker(worker, { t: "probe", caller: this.id, run: run.number, attempt });
+      if (run.isAborted) this.#sayAbort(to, run.number);
+      this.#post.toWorker(to, { t: "probe", caller: this.id, run: run.number, attempt });
     }
   }
 
@@ -407,7 +417,7 @@ export class Caller {
     }
     const ended = link.ended.splice(0);
     const reported = { at, saidAt: now, receipts, ended, oldest: this.#oldest() };
-    this.#post.toWorker(worker, { t: "echo", caller: this.id, ...reported });
+    this.#post.toWorker(link, { t: "echo", caller: this.id, ...reported });
   }
 
   /** Sends receipts for ended runs at once, without waiting for a beat, when no runs remain. */
@@ -417,6 +427,21 @@ export class Caller {
       if (link.ended.length > 0) this.#echo(link, no, performance.now());
     }
   }
+}
+
+/** Returns the worker that a run was granted to. */
+function addressOf({ worker, request }: RemoteRun): WorkerAddress | undefined {
+  return worker === undefined ? undefined : { worker, pool: request.pool };
+}
+
+/**
+ * Asserts that a message names the worker and the pool of its subject, which the broker has checked.
+ * @throws WireError
+ */
+function expectFrom(sender: WorkerAddress, message: ToCaller): void {
+  const isOwn = !("pool" in message) || message.pool === sender.pool;
+  if (isOwn && message.worker === sender.worker) return;
+  throw new WireError("a worker speaks for another one, or for another pool");
 }
 
 /** Returns the end of a run that waited longer than its `queueTimeoutMs`. Pure. */

@@ -103,7 +103,7 @@ export class Dispatcher {
     for (let given = 0; given < n; given += 1) {
       const run = pool.take(link);
       if (run === undefined) {
-        this.#post.toWorker(worker, { t: "none", caller: this.#host.id });
+        this.#post.toWorker(link, { t: "none", caller: this.#host.id });
         break;
       }
       this.grant(run, link, pool.queue.length, now);
@@ -140,7 +140,7 @@ export class Dispatcher {
       ...(inside !== undefined && { inside: inside.number }),
       ...(stdin !== undefined && { stdinBytes: stdin.length }),
     };
-    this.#post.toWorker(link.worker, grant, isShort ? stdin : undefined);
+    this.#post.toWorker(link, grant, isShort ? stdin : undefined);
   }
 
   #pool(name: string): Pool {

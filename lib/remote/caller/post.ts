@@ -9,6 +9,9 @@ import {
 import { Outbox } from "../wire/frame.js";
 import type { ToWorker } from "../wire/messages.js";
 
+/** A worker, and the pool that it serves, as its messages prove them. */
+export type WorkerAddress = { readonly worker: string; readonly pool: string };
+
 /** Sends the messages of a caller to workers. */
 export class Post {
   /** The grants in each message that was sent. */
@@ -25,11 +28,11 @@ export class Post {
     );
   }
 
-  toWorker(worker: string, message: ToWorker, body?: Uint8Array): void {
+  toWorker({ worker, pool }: WorkerAddress, message: ToWorker, body?: Uint8Array): void {
     const tenant = this.#tenant;
     const gone = () =>
       `${goneSubject(tenant, this.#caller, worker)}.${this.deliveries.send(worker)}`;
-    this.#outbox.send(workerSubject(worker, tenant), message, body, gone);
+    this.#outbox.send(workerSubject(pool, worker, tenant), message, body, gone);
   }
 
   /**

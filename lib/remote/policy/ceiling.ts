@@ -52,6 +52,8 @@ export type Ceiling = {
   bwrapPath: string;
   /** Most concurrent runs of the tenant; undefined: as many as the worker has slots. */
   slots?: number | undefined;
+  /** Pools in which the tenant may run commands; undefined: all. */
+  pools?: readonly string[] | undefined;
   /** The options of a caller that asks for none, and the most that a caller can ask for. */
   options: NarrowableOptions;
   /** The most that a run can ask for. */

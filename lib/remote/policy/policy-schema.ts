@@ -6,6 +6,7 @@ import type { BubblewrapNativeRunnerOptions, NetworkMode } from "../../../types/
 import { kPresetNames } from "../../network.js";
 import { count, countFrom, duration, entriesFor, primitives } from "../../option-schemas.js";
 import { kAllOfBubblewrap, kNarrowable } from "../../options.js";
+import { isToken } from "../subjects.js";
 import { fields } from "./checked.js";
 
 const of = primitives({
@@ -68,6 +69,11 @@ const kNarrower = {
   ...kOptions,
   limits: v.optional(fields(kMost)),
   slots: v.optional(countFrom(1)),
+  pools: v.optional(
+    list(
+      v.custom<string>(isToken, "a name of at most 64 letters, digits, hyphens and underscores"),
+    ),
+  ),
 };
 
 /** One value of `tenants`. */

@@ -7,7 +7,7 @@ import { kAllOfBubblewrap, kNarrowable, type OptionRow } from "../../options.js"
 import { kMaxConfigBytes, readRegularFile } from "../../regular-file.js";
 import { isToken } from "../subjects.js";
 import type { Ceiling, LimitCeiling, NarrowableOptions, WorkerPolicy } from "./ceiling.js";
-import { checked, Refusal, shown } from "./checked.js";
+import { checked, listed, Refusal, shown } from "./checked.js";
 import { lowerLimits, narrowOptions } from "./narrow.js";
 import { networkOf } from "./narrow-network.js";
 import { policySchema, type TenantOverride, tenantSchema } from "./policy-schema.js";
@@ -39,11 +39,17 @@ function faulty(where: string, refusal: Refusal): TypeError {
 }
 
 function ceilingFrom(written: TenantOverride, bwrapPath: string): Ceiling {
-  const { limits = {}, network: asked = "deny", slots, ...options } = written;
+  const { limits = {}, network: asked = "deny", slots, pools, ...options } = written;
   const network = networkOf(asked);
   if (network instanceof Refusal) throw faulty("", network);
   const own = { ...kOptions, ...set(options), network } as NarrowableOptions;
-  return { bwrapPath, slots, options: own, limits: { ...kLimits, ...set(limits) } as LimitCeiling };
+  return {
+    bwrapPath,
+    slots,
+    pools,
+    options: own,
+    limits: { ...kLimits, ...set(limits) } as LimitCeiling,
+  };
 }
 
 /**
@@ -62,7 +68,12 @@ function tenantCeiling(name: string, ceiling: Ceiling, value: unknown): Ceiling 
     if (expected === undefined || field === "") throw invalidValue(message);
     throw invalidValue(`Expected \`${place}.${field}\` to be ${expected}, got ${shown(got)}`);
   }
-  const { limits = {}, slots = ceiling.slots, ...asked } = read.value;
+  const { limits = {}, slots = ceiling.slots, pools = ceiling.pools, ...asked } = read.value;
+  const more = pools?.findIndex((pool) => !(ceiling.pools ?? [pool]).includes(pool)) ?? -1;
+  if (more >= 0) {
+    const allowed = `one of ${listed(ceiling.pools ?? [])}`;
+    throw faulty(`${place}.`, new Refusal(`pools[${more}]`, pools?.[more], allowed));
+  }
   if (slots !== undefined && slots > (ceiling.slots ?? slots)) {
     throw faulty(`${place}.`, new Refusal("slots", slots, `at most ${ceiling.slots}`));
   }
@@ -70,7 +81,7 @@ function tenantCeiling(name: string, ceiling: Ceiling, value: unknown): Ceiling 
   if (options instanceof Refusal) throw faulty(`${place}.`, options);
   const lower = lowerLimits(ceiling.limits, limits);
   if (lower instanceof Refusal) throw faulty(`${place}.`, lower);
-  return { ...ceiling, slots, options, limits: lower };
+  return { ...ceiling, slots, pools, options, limits: lower };
 }
 
 /**

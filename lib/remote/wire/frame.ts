@@ -92,11 +92,14 @@ export class Inbox {
   /**
    * Passes each complete frame to `take`, in order, and each error to `refused`: a frame that is malformed, or unknown
    * to `take`, such as one of a newer version. Other frames of the same message are not lost.
+   *
+   * @param sender the sender, if it is known: pieces of one are no part of another's frame
    */
   receive(
     message: Uint8Array,
     take: (frame: Frame) => void,
     refused: (why: WireError) => void,
+    sender = "",
   ): void {
     const each = (work: () => void) => {
       try {
@@ -107,23 +110,24 @@ export class Inbox {
       }
     };
     each(() => {
-      for (const frame of decodeFrames(message)) each(() => this.#take(frame, take));
+      for (const frame of decodeFrames(message)) each(() => this.#take(frame, take, sender));
     });
   }
 
-  #take(frame: Frame, take: (frame: Frame) => void): void {
+  #take(frame: Frame, take: (frame: Frame) => void, sender: string): void {
     if ((frame.header as { t?: unknown } | null)?.t !== "piece") {
       take(frame);
       return;
     }
-    const whole = this.#add(frame);
+    const whole = this.#add(frame, sender);
     if (whole !== undefined) for (const each of decodeFrames(whole)) take(each);
   }
 
-  #add({ header, body }: Frame): Uint8Array | undefined {
+  #add({ header, body }: Frame, sender: string): Uint8Array | undefined {
     const { success, output } = v.safeParse(kPieceHeader, header);
     if (!success) throw new WireError("a piece of a frame is none");
-    const { from, piece, at, isLast } = output;
+    const { piece, at, isLast } = output;
+    const from = `${sender} ${output.from}`;
     const before = this.#partial.get(from);
     this.#partial.delete(from);
     if (at > 0 && before?.piece !== piece) {

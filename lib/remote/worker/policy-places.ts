@@ -6,7 +6,7 @@ import {
   type LimitCeiling,
   type WorkerPolicy,
 } from "../policy/ceiling.js";
-import { Refusal } from "../policy/checked.js";
+import { listed, Refusal } from "../policy/checked.js";
 import { narrow, narrowLimits, type RunnerOptionsForCaller } from "../policy/narrow.js";
 import { kDefaultTenant, type Workspaces } from "../policy/workspace-place.js";
 import type { WirePort } from "../wire/channel.js";
@@ -19,8 +19,13 @@ import type { Granted, Places, RunnerPlace } from "./guest.js";
 /** Most idle runners that are kept for requests with the same policy and workspace. */
 const kMostIdle = 32;
 
-/** Number of concurrent runs, name of the worker's own directory, and most bytes in it. */
-export type PlacesOptions = { slots: number; name: string; cacheBytes?: number | undefined };
+/** Number of concurrent runs, name of the worker's own directory, most bytes in it, and the pool that is served. */
+export type PlacesOptions = {
+  slots: number;
+  name: string;
+  pool: string;
+  cacheBytes?: number | undefined;
+};
 
 type Kept = {
   runner: BubblewrapNativeRunner;
@@ -41,6 +46,15 @@ function allowed<Value>(value: Value | Refusal): Value {
   return value;
 }
 
+/** @throws TypeError for a tenant that may not use the pool */
+function expectPool({ pools }: Ceiling, pool: string, tenant: string): void {
+  if (pools === undefined || pools.includes(pool)) return;
+  const may = pools.length === 0 ? "no pool" : listed(pools);
+  throw invalidValue(
+    `Expected \`pool\` to be one that the tenant "${tenant}" may use by the worker's policy (${may}), got "${pool}"`,
+  );
+}
+
 /**
  * Returns the input with limits set by the ceiling. A live process keeps no output, and may run as long as the ceiling
  * allows.
@@ -59,6 +73,7 @@ export class PolicyPlaces implements Places {
   readonly #policy: WorkerPolicy;
   readonly #workspaces: Workspaces;
   readonly #maxConcurrent: number;
+  readonly #pool: string;
   readonly #moved: MovedPlaces;
   /** Runners in the order of use, the last used one last. */
   readonly #kept = new Map<string, Promise<Kept>>();
@@ -66,8 +81,9 @@ export class PolicyPlaces implements Places {
   constructor(
     policy: WorkerPolicy,
     workspaces: Workspaces,
-    { slots, name, cacheBytes }: PlacesOptions,
+    { slots, name, pool, cacheBytes }: PlacesOptions,
   ) {
+    this.#pool = pool;
     this.#policy = policy;
     this.#workspaces = workspaces;
     this.#maxConcurrent = slots;
@@ -102,8 +118,9 @@ export class PolicyPlaces implements Places {
     workspace: unknown,
     openPort: () => WirePort,
   ): Promise<Granted> {
+    const ceiling = ceilingOf(this.#policy, tenant);
+    expectPool(ceiling, this.#pool, tenant);
     if (typeof workspace === "object" && workspace !== null) {
-      const ceiling = ceilingOf(this.#policy, tenant);
       const { options } = allowed(narrow(ceiling, fromPlain(policy)));
       const place = await this.#moved.accept(tenant, options, openPort());
       return { ...place, bounded: (input, kind) => bounded(ceiling.limits, input, kind) };

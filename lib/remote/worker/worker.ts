@@ -7,8 +7,8 @@ import { randomBytes } from "node:crypto";
 
 import type { Connection, Received } from "../broker/connection.js";
 import {
-  callerSubject,
   freeSubject,
+  fromWorkerSubject,
   isToken,
   lastOf,
   wantSubject,
@@ -89,7 +89,7 @@ export class Worker {
   /** Subscribes; from here on its messages invite runs. The connection has to be open. */
   start(): void {
     this.#unsubscribe.push(
-      this.#subscribe(workerSubject(this.id, "*")),
+      this.#subscribe(workerSubject(this.#pool, this.id, "*")),
       this.#subscribe(wantSubject(this.#pool, "*"), "want"),
     );
     this.#door.look();
@@ -216,7 +216,9 @@ export class Worker {
 
   /** Sends a message to a caller. Returns false if it is too long to be sent. */
   #say(attachment: Attachment, message: ToCaller, body?: Uint8Array): boolean {
-    return this.#outbox.send(callerSubject(attachment.tenant, attachment.caller), message, body);
+    const { tenant, caller } = attachment;
+    const subject = fromWorkerSubject(tenant, caller, this.#pool, this.id);
+    return this.#outbox.send(subject, message, body);
   }
 
   #decline(to: Attachment, run: number, attempt: number, why: Declined): void {

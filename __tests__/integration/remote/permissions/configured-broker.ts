@@ -19,6 +19,8 @@ import { type Certificates, type NatsServer, startNatsServer } from "../support/
 export const kKeys = {
   "caller a": "tenants/a.nk",
   "caller b": "tenants/b.nk",
+  /** It may use the pool `gpu` only. */
+  "caller c": "tenants/c.nk",
   "worker w1": "workers/build/w1.nk",
   "worker w2": "workers/build/w2.nk",
   "worker g1": "workers/gpu/g1.nk",
@@ -38,12 +40,12 @@ export async function connectBy(options: BrokerOptions): Promise<NatsConnection>
   return connect({ ...own, reconnect: false, noAsyncTraces: true, timeout: 20_000 });
 }
 
-/** With two tenants, two workers of one pool and one of another. */
+/** With three tenants, two workers of one pool and one of another. */
 export async function startBroker(certificates: Certificates): Promise<Broker> {
   const directory = tempDirectory("broker");
   const options = {
     directory,
-    tenant: ["a", "b"],
+    tenant: ["a", "b", "c=gpu"],
     worker: [
       { pool: "build", name: "w1" },
       { pool: "build", name: "w2" },

@@ -10,25 +10,32 @@ import { type Broker, kKeys, type Role, refusalsOf, startBroker } from "./config
 type Rows = { publish: string[]; subscribe: string[] };
 
 const kCallerA = {
-  publish: ["nr1.free.build.a", "nr1.free.gpu.a", "nr1.want.build.a", "nr1.w.w1.x7.a"],
+  publish: ["nr1.free.build.a", "nr1.free.gpu.a", "nr1.want.build.a", "nr1.w.build.w1.x7.a"],
   subscribe: ["nr1.c.a.>", "nr1.c.a.me", "nr1.c.a.me.none", "nr1.c.a.*"],
 };
 const kWorkerW1 = {
-  publish: ["nr1.c.a.me", "nr1.c.b.other"],
+  publish: ["nr1.c.a.me.w.build.w1.x7", "nr1.c.b.other.w.build.w1.x7"],
   subscribe: [
     "nr1.free.build.* free",
     "nr1.want.build.* want",
     "nr1.free.build.a free",
-    "nr1.w.w1.*.*",
-    "nr1.w.w1.x7.*",
-    "nr1.w.w1.x7.a",
+    "nr1.w.build.w1.*.*",
+    "nr1.w.build.w1.x7.*",
+    "nr1.w.build.w1.x7.a",
   ],
 };
 const kAllowed: Partial<Record<Role, Rows>> = {
   "caller a": kCallerA,
-  "caller b": { publish: ["nr1.free.build.b", "nr1.w.w1.x7.b"], subscribe: ["nr1.c.b.>"] },
+  "caller b": { publish: ["nr1.free.build.b", "nr1.w.build.w1.x7.b"], subscribe: ["nr1.c.b.>"] },
+  "caller c": {
+    publish: ["nr1.free.gpu.c", "nr1.want.gpu.c", "nr1.w.gpu.g1.x7.c"],
+    subscribe: ["nr1.c.c.>"],
+  },
   "worker w1": kWorkerW1,
-  "worker g1": { publish: ["nr1.c.a.me"], subscribe: ["nr1.free.gpu.* free", "nr1.w.g1.*.*"] },
+  "worker g1": {
+    publish: ["nr1.c.a.me.w.gpu.g1.x7"],
+    subscribe: ["nr1.free.gpu.* free", "nr1.w.gpu.g1.*.*"],
+  },
 };
 
 /** What the server, others' systems and clients use. */
@@ -68,11 +75,11 @@ const kForbidden: Partial<Record<Role, Rows>> = {
       // As another tenant, or as everybody.
       "nr1.free.build.b",
       "nr1.want.build.b",
-      "nr1.w.w1.x7.b",
+      "nr1.w.build.w1.x7.b",
       "nr1.free.build",
       "nr1.free.build.a.b",
-      "nr1.w.w1.a",
-      "nr1.w.w1.x7.y.a",
+      "nr1.w.build.w1.a",
+      "nr1.w.build.w1.x7.y.a",
       // As a worker, to others and to its own tenant.
       "nr1.c.b.other",
       "nr1.c.a.me",
@@ -94,8 +101,8 @@ const kForbidden: Partial<Record<Role, Rows>> = {
       "nr1.free.*.a free",
       "nr1.want.build.* want",
       "nr1.want.>",
-      "nr1.w.w1.x7.a",
-      "nr1.w.*.*.a",
+      "nr1.w.build.w1.x7.a",
+      "nr1.w.*.*.*.a",
       "nr1.w.>",
     ],
   },
@@ -104,11 +111,19 @@ const kForbidden: Partial<Record<Role, Rows>> = {
       // As a caller, or to other workers.
       "nr1.free.build.a",
       "nr1.want.build.a",
-      "nr1.w.w1.x7.a",
-      "nr1.w.w2.x7.a",
+      "nr1.w.build.w1.x7.a",
+      "nr1.w.build.w2.x7.a",
       "nr1.c.a",
+      "nr1.c.a.me",
       "nr1.c.a.me.none",
+      "nr1.c.a.me.none.build",
       "nr1.c.a.me.gone",
+      "nr1.c.a.me.gone.w1.x7.1",
+      // As another worker, or of another pool.
+      "nr1.c.a.me.w.build.w2.x7",
+      "nr1.c.a.me.w.gpu.w1.x7",
+      "nr1.c.a.me.w.build.w1",
+      "nr1.c.a.me.w.build.w1.x7.y",
     ],
     subscribe: [
       // Without the group it would hear all of what it has to share; in another, a second time.
@@ -125,19 +140,27 @@ const kForbidden: Partial<Record<Role, Rows>> = {
       "nr1.free.*.a free",
       "nr1.want.gpu.* want",
       // What other workers, and callers, hear.
-      "nr1.w.w2.*.*",
-      "nr1.w.*.*.*",
+      "nr1.w.build.w2.*.*",
+      "nr1.w.*.*.*.*",
       "nr1.w.>",
-      "nr1.w.w2.x7.a",
-      "nr1.w.w1.>",
-      "nr1.w.*.*.a q",
+      "nr1.w.build.w2.x7.a",
+      "nr1.w.build.w1.>",
+      "nr1.w.*.*.*.a q",
       "nr1.c.a.>",
       "nr1.c.a.me",
       "nr1.c.*.*",
       "nr1.c.a.me q",
     ],
   },
-  "worker g1": { publish: ["nr1.w.w1.x7.a"], subscribe: ["nr1.free.build.* free", "nr1.w.w1.*.*"] },
+  "caller c": {
+    // It may use one pool.
+    publish: ["nr1.free.build.c", "nr1.want.build.c", "nr1.w.build.w1.x7.c", "nr1.w.*.w1.x7.c"],
+    subscribe: ["nr1.c.a.>"],
+  },
+  "worker g1": {
+    publish: ["nr1.w.build.w1.x7.a"],
+    subscribe: ["nr1.free.build.* free", "nr1.w.build.w1.*.*"],
+  },
 };
 
 function act(connection: NatsConnection, operation: keyof Rows, row: string): void {

@@ -146,24 +146,24 @@ describeUnless(whyNoNatsServer ?? whyNoOpenssl, "a broker of several tenants", (
     const [heardA, heardB] = [listen(a, "nr1.c.a.>"), listen(b, "nr1.c.b.>")];
     const byW1 = listen(w1, "nr1.free.build.*", "free");
     const byW2 = listen(w2, "nr1.free.build.*", "free");
-    const named = [listen(w1, "nr1.w.w1.*.*"), listen(w2, "nr1.w.w2.*.*")];
+    const named = [listen(w1, "nr1.w.build.w1.*.*"), listen(w2, "nr1.w.build.w2.*.*")];
     await Promise.all([a, b, w1, w2].map((each) => each.flush()));
 
     for (let i = 0; i < 50; i += 1)
       a.publish("nr1.free.build.a", "x", { reply: "nr1.c.a.me.none" });
-    a.publish("nr1.w.w1.x7.a");
+    a.publish("nr1.w.build.w1.x7.a");
     await a.flush();
     await Promise.all([w1.flush(), w2.flush()]);
     // Each to one of them, as the tenant that it is from.
     expect(byW1.length + byW2.length).toBe(50);
     expect(new Set([...byW1, ...byW2])).toEqual(new Set(["nr1.free.build.a"]));
-    expect(named).toEqual([["nr1.w.w1.x7.a"], []]);
+    expect(named).toEqual([["nr1.w.build.w1.x7.a"], []]);
 
-    w1.publish("nr1.c.b.other");
-    w1.publish("nr1.c.a.me");
+    w1.publish("nr1.c.b.other.w.build.w1.x");
+    w1.publish("nr1.c.a.me.w.build.w1.x");
     await w1.flush();
     await Promise.all([a.flush(), b.flush()]);
-    expect([heardA, heardB]).toEqual([["nr1.c.a.me"], ["nr1.c.b.other"]]);
+    expect([heardA, heardB]).toEqual([["nr1.c.a.me.w.build.w1.x"], ["nr1.c.b.other.w.build.w1.x"]]);
   });
 
   test("tells a caller that nobody is there, and nobody else, whatever it names as the reply", async () => {
@@ -171,9 +171,9 @@ describeUnless(whyNoNatsServer ?? whyNoOpenssl, "a broker of several tenants", (
     const [heardA, heardB] = [listen(a, "nr1.c.a.>"), listen(b, "nr1.c.b.>")];
     await Promise.all([a.flush(), b.flush()]);
     a.publish("nr1.free.nobody.a", "", { reply: "nr1.c.b.other.none" });
-    a.publish("nr1.w.nobody.x.a", "", { reply: "nr1.c.b.other.gone" });
+    a.publish("nr1.w.build.nobody.x.a", "", { reply: "nr1.c.b.other.gone" });
     a.publish("nr1.free.nobody.a", "", { reply: "nr1.c.a.me.none" });
-    a.publish("nr1.w.nobody.x.a", "", { reply: "nr1.c.a.me.gone" });
+    a.publish("nr1.w.build.nobody.x.a", "", { reply: "nr1.c.a.me.gone" });
     await a.flush();
     await b.flush();
     expect(heardB).toEqual([]);

@@ -21,6 +21,7 @@ const check = (policy: object) =>
   new PolicyPlaces(parseWorkerPolicy(policy), new Workspaces(tempDirectory()), {
     slots: 1,
     name: "one",
+    pool: "tests",
   }).check();
 
 const kRefused: [string, object, string][] = [

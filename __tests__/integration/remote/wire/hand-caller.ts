@@ -24,6 +24,7 @@ export class HandCaller {
   readonly #connection: Connection;
   readonly #outbox: Outbox;
   readonly #inbox = new Inbox();
+  #pool = "tests";
 
   private constructor(url: string) {
     this.#connection = new Connection(new BrokerAccess({ servers: [url], insecure: true }));
@@ -36,7 +37,7 @@ export class HandCaller {
     const caller = new HandCaller(url);
     caller.#connection.hold();
     await caller.#connection.open();
-    caller.#connection.subscribe(callerSubject(kTenant, caller.id), ({ data }) => {
+    caller.#connection.subscribe(`${callerSubject(kTenant, caller.id)}.w.>`, ({ data }) => {
       for (const { header } of framesOf(caller.#inbox, data))
         caller.heard.push(readToCaller(header));
     });
@@ -50,6 +51,7 @@ export class HandCaller {
 
   /** Asks for slots, and waits until a worker says that it has some. */
   async invited(n: number, pool = "tests"): Promise<Said<"pull">> {
+    this.#pool = pool;
     const before = this.all("pull").length;
     this.#outbox.send(wantSubject(pool, kTenant), { t: "want", caller: this.id, n } as ToWorker);
     await eventually("invited", () => this.all("pull").length > before);
@@ -57,12 +59,12 @@ export class HandCaller {
   }
 
   say(worker: string, message: ToWorker): void {
-    this.#outbox.send(workerSubject(worker, kTenant), message);
+    this.#outbox.send(workerSubject(this.#pool, worker, kTenant), message);
   }
 
   /** Bytes that may be anything. */
   throw(worker: string, bytes: Uint8Array): void {
-    this.#connection.publish(workerSubject(worker, kTenant), bytes);
+    this.#connection.publish(workerSubject(this.#pool, worker, kTenant), bytes);
   }
 
   grant(run: number, attempt: number, more: Partial<Grant>): Grant {
