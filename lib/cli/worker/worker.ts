@@ -5,6 +5,7 @@ import { setFlagsFromString } from "node:v8";
 
 import { BrokerAccess } from "../../remote/broker/broker-access.js";
 import { Connection } from "../../remote/broker/connection.js";
+import { workerRefusal } from "../../remote/broker/refused.js";
 import { deferred } from "../../remote/deferred.js";
 import { defaultWorkerPolicy, loadWorkerPolicy } from "../../remote/policy/worker-policy.js";
 import { Workspaces } from "../../remote/policy/workspace-place.js";
@@ -61,8 +62,10 @@ export async function worker(options: WorkerCliOptions): Promise<void> {
   await places.check();
   const connection = new Connection(access);
   const failed = deferred<never>();
+  const serves = () => printError(`worker ${name} serves the pool ${pool}, ${slots} at once`);
   connection.listen({
-    connected: () => printError(`worker ${name} serves the pool ${pool}, ${slots} at once`),
+    connected: (isNew) => isNew || serves(),
+    refused: (refused) => failed.reject(workerRefusal(refused, { pool, name })),
     disconnected: () => printError("the connection to the broker is lost; it is tried again"),
     failed: (error) => failed.reject(error),
   });
@@ -71,13 +74,17 @@ export async function worker(options: WorkerCliOptions): Promise<void> {
   await Promise.race([connection.open(), failed.promise, ending]);
   const mostStdinBytes = options.stdin;
   const serving = new Worker({ connection, pool, name, slots, places, mostStdinBytes });
-  if (connection.isConnected) serving.start();
   const metrics =
     options.metrics === undefined
       ? undefined
       : await MetricsServer.open(options.metrics, () => serving.state());
   if (metrics) printError(`figures at ${metrics.url}/metrics`);
   try {
+    if (connection.isConnected) {
+      serving.start();
+      await Promise.race([connection.settled(), failed.promise, ending]);
+      serves();
+    }
     const { again } = await Promise.race([ending, failed.promise]);
     printError("it takes no more runs, and ends when those under way have");
     await Promise.race([serving.drain(), again, failed.promise]);

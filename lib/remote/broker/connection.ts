@@ -8,6 +8,7 @@ import type * as Transport from "@nats-io/transport-node";
 import type { ConnectionOptions, Msg, NatsConnection, Subscription } from "@nats-io/transport-node";
 
 import { SandboxError } from "../../errors.js";
+import { type Refused, refusedOf } from "./refused.js";
 
 const kReconnectMs = 250;
 /** A server that takes longer to answer is passed over for the next one. */
@@ -36,6 +37,8 @@ export type Listener = {
   disconnected?(): void;
   /** Called when the connection has ended for good: the broker refuses it. */
   failed?(error: Error): void;
+  /** Called when the broker does not permit a subscription or a message; the connection goes on. */
+  refused?(refused: Refused): void;
 };
 
 type Handle = { ref(): void; unref(): void };
@@ -155,6 +158,12 @@ export class Connection {
     return () => subscription?.unsubscribe();
   }
 
+  /** Resolves when the broker has read all that was sent, and what it refused of that has been reported. */
+  async settled(): Promise<void> {
+    await this.#connection?.flush().catch(() => {}); // a lost connection is reported otherwise
+    await new Promise<void>((resolve) => setImmediate(resolve));
+  }
+
   /** Keeps reconnecting while the connection is in use; each `use` has its `unuse`. */
   use(): void {
     this.#uses += 1;
@@ -238,8 +247,11 @@ export class Connection {
       this.#isConnected = false;
       if (!this.#isClosed) this.#fail(refusal(error ?? new Error("it was closed")));
     });
-    for await (const { type } of connection.status()) {
+    for await (const status of connection.status()) {
+      const { type } = status;
       if (connection !== this.#connection) return;
+      const refused = type === "error" ? refusedOf(status.error) : undefined;
+      if (refused) for (const listener of [...this.#listeners]) listener.refused?.(refused);
       if (type === "reconnect") {
         this.#isConnected = true;
         this.#keep();

@@ -7,6 +7,7 @@ import { randomBytes } from "node:crypto";
 import { SandboxError } from "../../errors.js";
 import { BrokerAccess, type BrokerOptions } from "../broker/broker-access.js";
 import { Connection, type Received } from "../broker/connection.js";
+import { callerRefusal, type Refused } from "../broker/refused.js";
 import { behindCaller, callerSubject } from "../subjects.js";
 import { type Frame, Inbox, WireError } from "../wire/frame.js";
 import { readToCaller, type ToCaller } from "../wire/messages.js";
@@ -87,6 +88,8 @@ export class Caller {
   readonly #watch = new Watch();
   readonly #keepAlive: KeepAlive;
   #numbers = 0;
+  /** Set while the broker refuses the subscription without which nothing is heard. */
+  #refusal: Error | undefined;
   /** Number of malformed messages dropped. */
   dropped = 0;
 
@@ -102,6 +105,7 @@ export class Caller {
       connected: (isNew) => this.#connected(isNew),
       disconnected: () => this.#watch.disconnected(performance.now()),
       failed: (error) => this.#failed(error),
+      refused: (refused) => this.#refused(refused),
     });
     void connection.open();
   }
@@ -110,7 +114,7 @@ export class Caller {
   run(request: RunRequest, listener: RunListener): RemoteRun {
     const now = performance.now();
     const run = new RemoteRun(++this.#numbers, request, listener, now, this.#say);
-    const { failure } = this.#connection;
+    const failure = this.#connection.failure ?? this.#refusal;
     if (failure !== undefined) {
       run.settle({ kind: "failed", error: failure });
       return run;
@@ -204,7 +208,8 @@ export class Caller {
   #connected(isNew: boolean): void {
     const now = performance.now();
     this.#watch.connected(now);
-    if (isNew) this.#subscribe();
+    if (isNew || this.#refusal !== undefined) this.#subscribe();
+    this.#refusal = undefined;
     this.#dispatcher.connected(now);
   }
 
@@ -215,6 +220,17 @@ export class Caller {
 
   #failed(error: Error): void {
     for (const run of [...this.#runs.values()]) this.#settle(run, { kind: "failed", error });
+  }
+
+  /** Fails the runs that can't be had by the broker's permissions. */
+  #refused(refused: Refused): void {
+    const { error, pool } = callerRefusal(refused, this.tenant);
+    if (pool === undefined) this.#refusal = error;
+    for (const run of [...this.#runs.values()]) {
+      if (pool === undefined || run.request.pool === pool) {
+        this.#settle(run, { kind: "failed", error });
+      }
+    }
   }
 
   #settle(run: RemoteRun, end: RunEnd): void {
