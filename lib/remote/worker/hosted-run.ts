@@ -18,6 +18,9 @@ const kPortStallMs = 600_000;
 /** While a workspace is moved the caller hears of the run this often, though there may be no message for it. */
 const kMovingMs = 10_000;
 
+/** A command of `exec` that ends sooner is reported by its end alone, which saves a message for each. */
+const kBegunMs = 50;
+
 /** Of a run: most bytes sent that its caller has not confirmed, beyond which it gets no more credit but is dropped. */
 const kMostUnconfirmedBytes = 16 * 1024 ** 2;
 /** As above, in messages. */
@@ -83,7 +86,9 @@ export function hostRun(grant: Grant, body: Uint8Array, needs: RunNeeds): Pendin
     credit,
     isLive,
     began: (value) => {
-      if (kind !== "exec" && kind !== "batch") tell({ t: "began", value });
+      const say = () => tell({ t: "began", value });
+      if (kind === "exec" || kind === "batch") beginning = setTimeout(say, kBegunMs);
+      else say();
     },
     out: (stream, at, bytes) => {
       needs.sends(bytes.length);
@@ -108,6 +113,7 @@ export function hostRun(grant: Grant, body: Uint8Array, needs: RunNeeds): Pendin
     moving.unref();
     return new WirePort(sender, kPortStallMs);
   };
+  let beginning: ReturnType<typeof setTimeout> | undefined;
   let moving: ReturnType<typeof setInterval> | undefined;
   const insiders = inside === undefined ? undefined : within?.insiders;
   const guest = guestFor(grant, body, {
@@ -117,6 +123,7 @@ export function hostRun(grant: Grant, body: Uint8Array, needs: RunNeeds): Pendin
   insiders?.add(guest);
   attachment.runs.set(run, guest);
   void guest.done.then(() => {
+    clearTimeout(beginning);
     clearInterval(moving);
     insiders?.delete(guest);
   });
