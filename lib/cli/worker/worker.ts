@@ -59,7 +59,10 @@ export async function worker(options: WorkerCliOptions): Promise<void> {
     pool,
     cacheBytes: options.cache,
   });
-  await places.check();
+  await places.check().catch(async (error: unknown) => {
+    await places.close();
+    throw error;
+  });
   const connection = new Connection(access);
   const failed = deferred<never>();
   const serves = () => printError(`worker ${name} serves the pool ${pool}, ${slots} at once`);

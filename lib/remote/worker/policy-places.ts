@@ -12,7 +12,7 @@ import { kDefaultTenant, type Workspaces } from "../policy/workspace-place.js";
 import type { WirePort } from "../wire/channel.js";
 import type { RunKind } from "../wire/messages.js";
 import { fromPlain } from "../wire/plain.js";
-import type { ExchangePort } from "../workspace/exchange.js";
+import { type ExchangePort, WorkspaceError } from "../workspace/exchange.js";
 import { WorkerWorkspaces } from "../workspace/worker-workspaces.js";
 import type { Granted, Places, RunnerPlace } from "./guest.js";
 
@@ -91,10 +91,13 @@ export class PolicyPlaces implements Places {
   }
 
   /**
-   * Makes a runner for each ceiling, as runs do, so that the operator sees errors that only a runner detects.
-   * @throws (rejects) TypeError that names the tenant
+   * Makes a runner for each ceiling, as runs do, so that the operator sees errors that only a runner detects, and takes
+   * the worker's own directory.
+   * @throws (rejects) TypeError that names the tenant; WorkspaceError ERR_WORKSPACE_LOCKED if another worker of this name
+   * has these workspaces
    */
   async check(): Promise<void> {
+    await this.#moved.lock();
     const all: [string | undefined, Ceiling][] = [
       [undefined, this.#policy.ceiling],
       ...this.#policy.tenants,
@@ -231,6 +234,21 @@ class MovedPlaces {
       await runner.close();
       await visit.abandon(error instanceof Error ? error.message : String(error));
       throw error;
+    }
+  }
+
+  /**
+   * Takes the directory for this process, so that a second worker is refused at its start and not with a caller's run.
+   * Where it can't be made, moved workspaces alone can't be had.
+   * @throws (rejects) WorkspaceError ERR_WORKSPACE_LOCKED
+   */
+  async lock(): Promise<void> {
+    try {
+      await this.#open();
+    } catch (error) {
+      if ((error as { code?: unknown }).code !== "ERR_WORKSPACE_LOCKED") return;
+      const message = `another worker of this name has ${this.#root}: give each its own --name, or --workspaces`;
+      throw new WorkspaceError(message, "ERR_WORKSPACE_LOCKED", error);
     }
   }
 

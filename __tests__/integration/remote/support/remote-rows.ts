@@ -3,6 +3,7 @@
  * broker and a worker for the file, whose policy lets callers have what a runner gives by itself.
  */
 
+import { rmSync } from "node:fs";
 import { afterAll, beforeAll } from "vitest";
 
 import { RemoteNativeRunner } from "../../../../lib/adapters/remote.js";
@@ -17,6 +18,7 @@ import { startWorker, type TestWorker } from "./worker.js";
 /** Why there can be no remote runs here; undefined when there can. */
 export const whyNoRemote = whyNoNatsServer ?? whyNoBubblewrap;
 
+const kName = `rows-${process.pid}`;
 let server: NatsServer | undefined;
 let worker: TestWorker | undefined;
 const made: RemoteNativeRunner[] = [];
@@ -49,9 +51,17 @@ beforeAll(async () => {
   if (whyNoRemote !== undefined) return;
   server = await startNatsServer();
   const policy = { limits: { timeoutMs: "none" }, prewarm: 0 };
-  worker = await startWorker({ server: server.url, policy, slots: 16, workspaces: "/" });
+  worker = await startWorker({
+    server: server.url,
+    name: kName,
+    policy,
+    slots: 16,
+    workspaces: "/",
+  });
 }, 120_000);
 
 afterAll(async () => {
   await Promise.all(made.map((runner) => runner.close()));
+  // Its own directory, which root can make there.
+  rmSync(`/.native-runner-${kName}`, { recursive: true, force: true });
 });

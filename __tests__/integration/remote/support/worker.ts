@@ -41,6 +41,9 @@ export type TestWorker = {
 };
 
 const running = new Set<ChildProcess>();
+/** Files run at once, and two workers of one name can't have the same workspaces. */
+const ownName = () => `test-${process.pid}-${++started}`;
+let started = 0;
 // Its sandboxes end with it, a moment later.
 afterAll(async () => {
   for (const child of running) {
@@ -55,9 +58,16 @@ afterAll(async () => {
 
 /** Starts one and waits until it serves its pool. */
 export async function startWorker(choice: WorkerChoice): Promise<TestWorker> {
-  const { server, pool = "tests", name, slots = 8, policy, workspaces = tmpdir() } = choice;
+  const {
+    server,
+    pool = "tests",
+    name = ownName(),
+    slots = 8,
+    policy,
+    workspaces = tmpdir(),
+  } = choice;
   const words = ["--server", server, "--insecure", "--pool", pool, "--workspaces", workspaces];
-  words.push("--slots", String(slots), ...(name === undefined ? [] : ["--name", name]));
+  words.push("--slots", String(slots), "--name", name);
   if (policy !== undefined) {
     const file = path.join(tempDirectory("policy"), "policy.json");
     writeFileSync(file, JSON.stringify(policy));
