@@ -55,7 +55,15 @@ test("the policy shown is one, and the defaults are the code's", () => {
 test("the metrics are those that there are", () => {
   const counts = { a: 1 };
   const text = prometheusText({
-    ...{ name: "w", pool: "p", connection: "connected", isDraining: false, slots: 1 },
+    ...{
+      name: "w",
+      pool: "p",
+      connection: "connected",
+      isDraining: false,
+      unfit: undefined,
+      canaryFailures: 0,
+      slots: 1,
+    },
     ...{ running: counts, waiting: counts, starts: 0, declines: counts, refusals: 0 },
     ...{ outcomes: counts, leasesLost: 0, badFrames: 0, excesses: 0, bytesIn: 0, bytesOut: 0 },
   });

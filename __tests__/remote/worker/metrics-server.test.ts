@@ -13,6 +13,8 @@ const kState: WorkerState = {
   pool: "build",
   connection: "connected",
   isDraining: false,
+  unfit: undefined,
+  canaryFailures: 0,
   slots: 4,
   running: { a: 2 },
   waiting: { a: 1, b: 7 },

@@ -76,7 +76,14 @@ export async function worker(options: WorkerCliOptions): Promise<void> {
   const ending = reported();
   await Promise.race([connection.open(), failed.promise, ending]);
   const mostStdinBytes = options.stdin;
-  const serving = new Worker({ connection, pool, name, slots, places, mostStdinBytes });
+  const fitnessChanged = (why: string | undefined) =>
+    printError(
+      why === undefined
+        ? "it can make sandboxes again"
+        : `it takes no runs: it can make no sandbox: ${why}`,
+    );
+  const own = { connection, pool, name, slots, places, mostStdinBytes, fitnessChanged };
+  const serving = new Worker(own);
   const metrics =
     options.metrics === undefined
       ? undefined
@@ -84,6 +91,7 @@ export async function worker(options: WorkerCliOptions): Promise<void> {
   if (metrics) printError(`figures at ${metrics.url}/metrics`);
   try {
     if (connection.isConnected) {
+      await serving.check();
       serving.start();
       await Promise.race([connection.settled(), failed.promise, ending]);
       serves();

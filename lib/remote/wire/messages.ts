@@ -135,7 +135,7 @@ const kToCaller = {
     worker,
     run: count,
     attempt: count,
-    why: v.picklist(["busy", "draining", "stale", "unknown"]),
+    why: v.picklist(["busy", "draining", "stale", "unfit", "unknown"]),
   }),
   /** The run was started; for a session or transaction with its properties. */
   began: v.object({ t: v.literal("began"), worker, run: count, ...numbered, value: plain }),

@@ -120,6 +120,11 @@ export interface Places {
   ): Promise<Granted>;
   /** Most concurrent runs of a tenant; undefined: as many as the worker has slots. */
   slotsOf?(tenant: string): number | undefined;
+  /**
+   * Makes a sandbox under the policy, for nobody.
+   * @throws (rejects) an Error with the reason if there can be none
+   */
+  canary?(): Promise<void>;
   /** Prewarms sandboxes, so that the first runs start fast. */
   warm?(): Promise<void>;
   close(): Promise<void>;

@@ -1,3 +1,4 @@
+import type { NativeExecInput } from "../../../types/public.js";
 import { invalidValue, SandboxError } from "../../errors.js";
 import { BubblewrapNativeRunner } from "../../runners/bubblewrap.js";
 import {
@@ -15,6 +16,9 @@ import { fromPlain } from "../wire/plain.js";
 import { type ExchangePort, WorkspaceError } from "../workspace/exchange.js";
 import { WorkerWorkspaces } from "../workspace/worker-workspaces.js";
 import type { Granted, Places, RunnerPlace } from "./guest.js";
+
+/** Milliseconds that the canary's sandbox may take. */
+const kCanaryMs = 20_000;
 
 /** Most idle runners that are kept for requests with the same policy and workspace. */
 const kMostIdle = 32;
@@ -147,6 +151,31 @@ export class PolicyPlaces implements Places {
         kept.users -= 1;
       },
     };
+  }
+
+  async canary(): Promise<void> {
+    const { ceiling } = this.#policy;
+    const { options } = allowed(narrow(ceiling, {}));
+    const shadowDir = this.#workspaces.placeOf(kDefaultTenant);
+    const runner = new BubblewrapNativeRunner({
+      ...options,
+      shadowDir,
+      prewarm: 0,
+      clone: "never",
+    });
+    try {
+      const input = {
+        argv: ["true"],
+        limits: { timeoutMs: Math.min(kCanaryMs, ceiling.limits.timeoutMs) },
+      };
+      const asked = bounded(ceiling.limits, input, "exec") as NativeExecInput;
+      const { outcome } = await runner.exec(asked);
+      if (outcome.kind === "setup-failed") throw new Error(outcome.reason);
+      if (outcome.kind === "timed-out")
+        throw new Error(`no sandbox has run \`true\` in ${kCanaryMs} ms`);
+    } finally {
+      await runner.close();
+    }
   }
 
   slotsOf(tenant: string): number | undefined {

@@ -22,6 +22,7 @@ import {
   type WireErrorShape,
 } from "../wire/messages.js";
 import { type Attachment, Attachments } from "./attachment.js";
+import { Fitness, setUpOf } from "./fitness.js";
 import type { Places } from "./guest.js";
 import type { PendingGuest } from "./guests/guest-for.js";
 import { hostRun, ReportedEnd } from "./hosted-run.js";
@@ -38,6 +39,8 @@ export type WorkerOptions = {
   name: string;
   slots: number;
   places: Places;
+  /** Called when the worker begins or ceases to take runs by its canary; `why` is undefined when it takes some. */
+  fitnessChanged?(why: string | undefined): void;
   /** Most bytes of standard input of one `exec`, which are collected. Default 64 MiB. */
   mostStdinBytes?: number | undefined;
 };
@@ -68,11 +71,20 @@ export class Worker {
   readonly #attachments = new Attachments();
   readonly #unsubscribe: (() => void)[] = [];
   readonly #door: AvailabilitySubscription;
+  readonly #fitness: Fitness;
   #isDraining = false;
   #timer: ReturnType<typeof setInterval> | undefined;
   #settled = () => {};
 
-  constructor({ connection, pool, name, slots, places, mostStdinBytes }: WorkerOptions) {
+  constructor(options: WorkerOptions) {
+    const { connection, pool, name, slots, places, mostStdinBytes } = options;
+    this.#fitness = new Fitness({
+      canary: async () => places.canary?.(),
+      changed: () => {
+        options.fitnessChanged?.(this.#fitness.unfit);
+        this.#serve(performance.now());
+      },
+    });
     this.#mostStdinBytes = mostStdinBytes ?? kMostStdinBytes;
     this.id = `${name}.${randomBytes(8).toString("hex")}`;
     this.#name = name;
@@ -82,8 +94,18 @@ export class Worker {
     const most = (tenant: string) => places.slotsOf?.(tenant);
     this.slots = new Slots(slots, () => this.#attachments, most);
     const listen = () => this.#subscribe(freeSubject(pool, "*"), "free");
-    this.#door = new AvailabilitySubscription(listen, () => this.slots.free(performance.now()) > 0);
+    const hasRoom = () => !this.#isUnfit && this.slots.free(performance.now()) > 0;
+    this.#door = new AvailabilitySubscription(listen, hasRoom);
     this.#outbox = new Outbox(this.id, (subject, message) => connection.publish(subject, message));
+  }
+
+  /** Finds out whether sandboxes can be made; call it before {@link start}. Never rejects. */
+  check(): Promise<void> {
+    return this.#fitness.check();
+  }
+
+  get #isUnfit(): boolean {
+    return this.#fitness.unfit !== undefined;
   }
 
   /** Subscribes; from here on its messages invite runs. The connection has to be open. */
@@ -115,6 +137,8 @@ export class Worker {
       pool: this.#pool,
       connection: failure ? "closed" : isConnected ? "connected" : "reconnecting",
       isDraining: this.#isDraining,
+      unfit: this.#fitness.unfit,
+      canaryFailures: this.#fitness.canaryFailures,
       slots: this.slots.size,
       running,
       waiting: this.slots.waiting,
@@ -150,6 +174,7 @@ export class Worker {
     for (const guest of guests) guest.drop();
     await Promise.all(guests.map(({ done }) => done));
     clearInterval(this.#timer);
+    this.#fitness.close();
     for (const unsubscribe of this.#unsubscribe) unsubscribe();
     this.#door.close();
     this.#outbox.flush();
@@ -262,6 +287,7 @@ export class Worker {
     if (grant.lease !== attachment.leaseNumber || attachment.lease.expired) return "stale";
     if (attachment.owesReceipts) return "busy";
     if (grant.inside !== undefined) return undefined;
+    if (this.#isUnfit) return "unfit";
     this.slots.wants(attachment.tenant, attachment.caller, grant.waiting, now);
     return this.slots.take(attachment, now) ? undefined : "busy";
   }
@@ -272,6 +298,8 @@ export class Worker {
     attachment.runs.delete(run);
     if (grant.inside === undefined) this.slots.release(attachment);
     this.counts.ended(end.value, end.error);
+    const isSetUp = setUpOf(end.value, end.error);
+    if (isSetUp !== undefined) this.#fitness.ended(isSetUp);
     const reported = new ReportedEnd(end, { worker: this.id, pool: this.#pool, run, attempt });
     this.counts.bytesOut += reported.bytes;
     const say = () => {
@@ -287,7 +315,7 @@ export class Worker {
 
   /** Returns the number of slots that the caller may use without asking. */
   #offered(attachment: Attachment): number {
-    if (this.#isDraining) return 0;
+    if (this.#isDraining || this.#isUnfit) return 0;
     attachment.invite();
     return this.slots.offered(attachment.tenant, performance.now());
   }
@@ -303,6 +331,10 @@ export class Worker {
 
   #serve(now: number): void {
     if (this.#isDraining) return;
+    if (this.#isUnfit) {
+      this.#door.look();
+      return;
+    }
     this.slots.serve(now, (tenant, caller, n) => {
       const attachment = this.#attachments.of(tenant, caller, now);
       if (attachment === undefined) return undefined;
@@ -364,6 +396,10 @@ export type WorkerState = {
   connection: BrokerConnectionState;
   /** True if it accepts no more runs, and exits when the current ones have ended. */
   isDraining: boolean;
+  /** Why it can make no sandbox; undefined while it can. */
+  unfit: string | undefined;
+  /** Canaries that have failed. */
+  canaryFailures: number;
   /** Most concurrent runs. */
   slots: number;
   /** Current runs, by tenant. */
