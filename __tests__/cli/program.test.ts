@@ -317,8 +317,8 @@ describe("broker-config", () => {
 
   it.each([
     [["--tenant", "a"], "--directory"],
-    [["-d", "x", "--tenant", "*"], "Expected a name of 1 to 64 letters"],
-    [["-d", "x", "--tenant", "a.b"], "Expected a name of 1 to 64 letters"],
+    [["-d", "x", "--tenant", "*"], "Expected NAME or NAME=POOL,POOL, each of 1 to 64 letters"],
+    [["-d", "x", "--tenant", "a.b"], "Expected NAME or NAME=POOL,POOL, each of 1 to 64 letters"],
     [["-d", "x", "--worker", "w1"], "Expected POOL/NAME"],
     [["-d", "x", "--worker", "build/>"], "Expected POOL/NAME"],
     [["-d", "x", "--worker", "a/b/c"], "Expected POOL/NAME"],

@@ -6,7 +6,7 @@ import { kMaxConfigBytes, readRegularFile } from "../../regular-file.js";
 import type { BrokerOptions } from "../../remote/broker/broker-access.js";
 import { isToken } from "../../remote/subjects.js";
 import { CliError } from "../terminal.js";
-import { count, directory, file, port, size } from "../values.js";
+import { count, directory, duration, file, port, size } from "../values.js";
 import type { BrokerConfigOptions } from "./broker-config.js";
 
 /** Options as commander passes them. */
@@ -18,6 +18,7 @@ export type WorkerCliOptions = BrokerCliOptions & {
   policy?: string;
   cache?: number;
   stdin?: number;
+  drainTimeout?: number;
   metrics?: number;
 };
 
@@ -48,13 +49,19 @@ export function addWorkerCommand(
       .option("--policy <file>", "the most that callers can ask for; default: the strict one", file)
       .option("--cache <size>", "most bytes of workspaces that callers send; default: 16G", room)
       .option("--stdin <size>", "most bytes of input of one exec; default: 64M", room)
+      .option(
+        "--drain-timeout <duration>",
+        "for sessions and transactions that are open when it is to end; default: 9m",
+        duration,
+      )
       .option("--metrics <port>", "health and figures by HTTP on 127.0.0.1", port),
   )
     .addHelpText(
       "after",
       `
 On SIGTERM or SIGINT it takes no more runs, and ends when those under way have ended; a second one
-ends them. Its exit code is then 0.
+ends them. Sessions and transactions that are open go on, and are ended after --drain-timeout. Its
+exit code is then 0.
 
 Examples:
   $ native-runner worker --server tls://broker.example.org:4222 --credentials w1.nk \\

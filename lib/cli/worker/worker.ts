@@ -23,6 +23,9 @@ import { brokerOptions, type WorkerCliOptions } from "./commands.js";
  */
 const kHeapGrowth = "--heap-growing-percent=400";
 
+/** Milliseconds for open sessions and transactions, less than the ten minutes that the unit of docs/scale gives. */
+const kDrainMs = 540_000;
+
 const kSignals = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 
 /** Returns a name for the broker: this machine's, without characters that names must not contain. */
@@ -97,8 +100,11 @@ export async function worker(options: WorkerCliOptions): Promise<void> {
       serves();
     }
     const { again } = await Promise.race([ending, failed.promise]);
-    printError("it takes no more runs, and ends when those under way have");
-    await Promise.race([serving.drain(), again, failed.promise]);
+    const { drainTimeout = kDrainMs } = options;
+    printError(
+      `it takes no more runs, and ends when those under way have; open sessions and transactions have ${drainTimeout / 1_000} s`,
+    );
+    await Promise.race([serving.drain(drainTimeout), again, failed.promise]);
   } finally {
     await serving.stop();
     await places.close();

@@ -51,6 +51,9 @@ export type Host = {
 /** The reason given for a dropped session or transaction. */
 export const kDropped = "its worker heard nothing of its caller for longer than a lease";
 
+/** The reason given for a session or transaction that was open when its worker had to end. */
+export const kDrained = "its worker was shut down, and had waited for it as long as it may";
+
 /** The end of a guest. */
 export type GuestEnd = {
   value?: unknown;
@@ -71,6 +74,8 @@ export interface Guest {
   abort(): void;
   /** As `abort`, when the caller receives nothing any more. */
   drop?(): void;
+  /** Ends a session or transaction, since its worker ends; its caller hears the reason. */
+  drain?(): void;
   /** Handles a message of the caller while the guest runs. */
   receive(message: ToWorker, body: Uint8Array): void;
   /** Calls an operation on the guest. */

@@ -45,6 +45,7 @@ export type WorkerOptions = {
   mostStdinBytes?: number | undefined;
 };
 
+const kLongestTimerMs = 2 ** 31 - 1;
 const kMostStdinBytes = 64 * 1024 ** 2;
 /** Most bytes of incomplete frames of one tenant. */
 const kMostPartialBytes = 32 * 1024 ** 2;
@@ -154,10 +155,22 @@ export class Worker {
     };
   }
 
-  /** Accepts no more runs; resolves when all its runs have ended and their callers have confirmed the ends. */
-  async drain(): Promise<void> {
+  /**
+   * Accepts no more runs; resolves when all its runs have ended and their callers have confirmed the ends. Commands in
+   * sessions and transactions that are open go on to be accepted.
+   * @param openMs milliseconds after which these are ended, with the reason; a longer time than timers have counts as that
+   */
+  async drain(openMs = Number.POSITIVE_INFINITY): Promise<void> {
     this.#isDraining = true;
     this.#door.close();
+    const end = () => {
+      for (const { runs } of this.#attachments) for (const guest of runs.values()) guest.drain();
+    };
+    const timer = setTimeout(end, Math.min(openMs, kLongestTimerMs));
+    await this.#emptied().finally(() => clearTimeout(timer));
+  }
+
+  async #emptied(): Promise<void> {
     const isEmpty = () =>
       [...this.#attachments].every(({ runs, ends }) => runs.size + ends.size === 0);
     while (!isEmpty()) {
@@ -283,7 +296,7 @@ export class Worker {
 
   /** Returns the reason to decline a grant; undefined after taking a slot for it. */
   #refusal(attachment: Attachment, grant: Grant, now: number): Declined | undefined {
-    if (this.#isDraining) return "draining";
+    if (this.#isDraining && grant.inside === undefined) return "draining";
     if (grant.lease !== attachment.leaseNumber || attachment.lease.expired) return "stale";
     if (attachment.owesReceipts) return "busy";
     if (grant.inside !== undefined) return undefined;

@@ -73,6 +73,11 @@ export class PendingGuest implements Guest {
     this.port?.cut("the caller is gone");
   }
 
+  /** Ends the guest if it is a session or transaction, since the worker ends. */
+  drain(): void {
+    this.#guest?.drain?.();
+  }
+
   receive(message: ToWorker, body: Uint8Array): void {
     if (this.#guest) this.#guest.receive(message, body);
     else if (this.#early.length < kMostEarly) this.#early.push([message, body]);

@@ -17,6 +17,7 @@ import {
   type Guest,
   type GuestEnd,
   type Host,
+  kDrained,
   kDropped,
   type Place,
   type RunnerPlace,
@@ -78,6 +79,11 @@ export class TransactionGuest implements Guest {
 
   drop(): void {
     this.#why = kDropped;
+    this.abort();
+  }
+
+  drain(): void {
+    this.#why = kDrained;
     this.abort();
   }
 
@@ -178,6 +184,11 @@ export class SessionGuest implements Guest {
 
   drop(): void {
     this.#why = kDropped;
+    this.abort();
+  }
+
+  drain(): void {
+    this.#why = kDrained;
     this.abort();
   }
 
