@@ -88,6 +88,8 @@ export class Caller {
   readonly #watch = new Watch();
   readonly #keepAlive: KeepAlive;
   #numbers = 0;
+  /** All runs up to this number are settled. */
+  #settled = 0;
   /** Set while the broker refuses the subscription without which nothing is heard. */
   #refusal: Error | undefined;
   /** Number of malformed messages dropped. */
@@ -242,6 +244,7 @@ export class Caller {
   /** Removes a settled run. */
   #forget(run: RemoteRun): void {
     this.#keepAlive.unawait(run);
+    this.#dispatcher.link(run.worker)?.runs.delete(run);
     if (this.#runs.delete(run.number) && this.#runs.size === 0) this.#rest();
   }
 
@@ -258,8 +261,9 @@ export class Caller {
   }
 
   #oldest(): number {
-    for (const number of this.#runs.keys()) return number;
-    return this.#numbers + 1;
+    // Not the first key: a map with many deleted ones takes long to find it.
+    while (this.#settled < this.#numbers && !this.#runs.has(this.#settled + 1)) this.#settled += 1;
+    return this.#settled + 1;
   }
 
   #receive({ subject, data, isNobody }: Received): void {
@@ -292,6 +296,7 @@ export class Caller {
 
   /** Makes a run wait again that its worker has not started. */
   #return(run: RemoteRun, now: number): void {
+    this.#dispatcher.link(run.worker)?.runs.delete(run);
     run.returned();
     if (run.isAborted) this.#settle(run, { kind: "aborted" });
     else if (run.request.inside !== undefined) this.#settleLostInside(run);
@@ -426,11 +431,8 @@ export class Caller {
   }
 
   #echo(link: Link, at: number, now: number): void {
-    const { worker } = link;
     const receipts: [number, number][] = [];
-    for (const { number, worker: own, channel } of this.#runs.values()) {
-      if (own === worker) receipts.push([number, channel.heard]);
-    }
+    for (const { number, channel } of link.runs) receipts.push([number, channel.heard]);
     const ended = link.ended.splice(0);
     const reported = { at, saidAt: now, receipts, ended, oldest: this.#oldest() };
     this.#post.toWorker(link, { t: "echo", caller: this.id, ...reported });

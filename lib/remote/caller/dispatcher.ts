@@ -1,10 +1,14 @@
 import type { ToCaller, ToWorker } from "../wire/messages.js";
 import type { Post } from "./post.js";
 import { kInputWithGrant, type RemoteRun } from "./remote-run.js";
+import { RunQueue } from "./run-queue.js";
 import { Link } from "./watch.js";
 
 /** A worker silent for this long is removed: by then it has lost all state of this caller. */
 const kForgottenMs = 60_000;
+
+/** The name of a worker, which stays the same when its process restarts. */
+export const nameOfWorker = (worker: string) => worker.slice(0, worker.indexOf("."));
 
 /** The interface of the caller that the dispatcher uses. */
 export type DispatcherHost = {
@@ -57,17 +61,14 @@ export class Dispatcher {
   /** Puts a run in the queue of its pool, in the order of run numbers. */
   enqueue(run: RemoteRun, now: number): void {
     const pool = this.#pool(run.request.pool);
-    const after = pool.queue.findIndex(({ number }) => number > run.number);
-    pool.queue.splice(after < 0 ? pool.queue.length : after, 0, run);
+    pool.queue.add(run);
     if (run.attempt > 0) pool.moved();
     this.dispatch(pool.name, now);
   }
 
   /** Removes a run from its queue. */
   remove(run: RemoteRun): void {
-    const { queue } = this.#pool(run.request.pool);
-    const at = queue.indexOf(run);
-    if (at >= 0) queue.splice(at, 1);
+    this.#pool(run.request.pool).queue.remove(run);
   }
 
   /** Announces all waiting runs again after the connection was restored. */
@@ -86,13 +87,13 @@ export class Dispatcher {
   dispatch(name: string, now: number): void {
     const pool = this.#pool(name);
     if (!this.#host.isConnected()) return;
-    while (pool.queue.length > 0) {
+    while (pool.queue.size > 0) {
       const link = pool.freest(this.#links.values(), now);
       if (link === undefined) break;
       const run = pool.take(link);
-      if (run) this.grant(run, link, pool.queue.length, now);
+      if (run) this.grant(run, link, pool.queue.size, now);
     }
-    if (pool.isToSay(now)) this.#post.toFree(name, pool.queue.length);
+    if (pool.isToSay(now)) this.#post.toFree(name, pool.queue.size);
   }
 
   /** Grants runs to a worker that asks for some. */
@@ -106,19 +107,20 @@ export class Dispatcher {
         this.#post.toWorker(link, { t: "none", caller: this.#host.id });
         break;
       }
-      this.grant(run, link, pool.queue.length, now);
+      this.grant(run, link, pool.queue.size, now);
     }
   }
 
   /** Asks one worker of a pool to remember that runs wait: no worker of the pool is free, or none exists. */
   nobodyFree(name: string): void {
-    const waiting = this.#pools.get(name)?.queue.length ?? 0;
+    const waiting = this.#pools.get(name)?.queue.size ?? 0;
     if (waiting > 0) this.#post.toAny(name, waiting);
   }
 
   grant(run: RemoteRun, link: Link, waiting: number, now: number): void {
     link.free = Math.max(0, link.free - 1);
     run.granted(link.worker, now);
+    link.runs.add(run);
     const { number, attempt, request } = run;
     const { kind, policy, workspace, input, stdin, isLive, credit, inside } = request;
     const isShort = stdin !== undefined && stdin.length <= kInputWithGrant;
@@ -161,7 +163,7 @@ const kLastAgainMs = 400;
 /** The runs of one pool that wait for a slot, and the interval at which they are announced to workers. */
 class Pool {
   readonly name: string;
-  readonly queue: RemoteRun[] = [];
+  readonly queue = new RunQueue();
   #saidAt = Number.NEGATIVE_INFINITY;
   #againMs = kFirstAgainMs;
 
@@ -174,32 +176,28 @@ class Pool {
     let best: Link | undefined;
     for (const link of links) {
       if (link.pool !== this.name || link.free <= (best?.free ?? 0)) continue;
-      if (now - link.heardAt <= kFreshMs && this.#firstFor(link) >= 0) best = link;
+      const isFresh = now - link.heardAt <= kFreshMs;
+      if (isFresh && this.queue.firstFor(nameOfWorker(link.worker)) !== undefined) best = link;
     }
     return best;
   }
 
   /** Takes the first run that the worker can run. */
   take(link: Link): RemoteRun | undefined {
-    const at = this.#firstFor(link);
-    return at < 0 ? undefined : this.queue.splice(at, 1)[0];
-  }
-
-  #firstFor({ worker }: Link): number {
-    return this.queue.findIndex(
-      ({ request: { onWorker } }) => onWorker === undefined || worker.startsWith(`${onWorker}.`),
-    );
+    const run = this.queue.firstFor(nameOfWorker(link.worker));
+    if (run !== undefined) this.queue.remove(run);
+    return run;
   }
 
   /** Resets the announcement interval after a change. */
   moved(): void {
     this.#againMs = kFirstAgainMs;
-    if (this.queue.length === 0) this.#saidAt = Number.NEGATIVE_INFINITY;
+    if (this.queue.size === 0) this.#saidAt = Number.NEGATIVE_INFINITY;
   }
 
   /** True if it is time to announce that runs wait. The interval grows with each announcement. */
   isToSay(now: number): boolean {
-    if (this.queue.length === 0 || now - this.#saidAt < this.#againMs) return false;
+    if (this.queue.size === 0 || now - this.#saidAt < this.#againMs) return false;
     if (this.#saidAt !== Number.NEGATIVE_INFINITY) {
       this.#againMs = Math.min(kLastAgainMs, this.#againMs * 2);
     }

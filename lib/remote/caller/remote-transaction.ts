@@ -43,6 +43,7 @@ import { deferred } from "../deferred.js";
 import { isToken } from "../subjects.js";
 import { type Ask, askWhole } from "../wire/channel.js";
 import { toPlain } from "../wire/plain.js";
+import { nameOfWorker } from "./dispatcher.js";
 import type { RemotePlace } from "./remote-place.js";
 import { RemoteProcess } from "./remote-process.js";
 import { expectBegun, type RemoteRun, whyOver } from "./remote-run.js";
@@ -317,9 +318,6 @@ class RemoteFiles implements WorkspaceFiles {
 /** Names of remote transactions: the id on the worker, and the name of that worker. Pure. */
 
 const kId = /^[0-9a-f]{12}$/;
-
-/** The name of a worker, which stays the same when its process restarts. */
-export const nameOfWorker = (worker: string) => worker.slice(0, worker.indexOf("."));
 
 const remoteId = (id: string, worker: string) => `${id}@${nameOfWorker(worker)}`;
 

@@ -69,6 +69,8 @@ export class Link {
   echoedAt = 0;
   /** Runs whose ends have arrived, and have not yet been acknowledged to the worker. */
   ended: number[] = [];
+  /** Runs that it was granted, and that have not ended. */
+  readonly runs = new Set<RemoteRun>();
 
   constructor(worker: string, pool: string) {
     this.worker = worker;
