@@ -91,9 +91,6 @@ export class Attachment {
   readonly channels = new Map<number, RunChannel>();
   /** The caller's time of its last echo received here. */
   echoSaidAt = 0;
-  /** Slots reserved for answers to pulls, until `reservedUntil`. */
-  reserved = 0;
-  reservedUntil = 0;
   #lease = new Lease({ ms: kLeaseMs });
   #leaseNumber: number;
   #lostNumber = 0;
@@ -199,11 +196,6 @@ export class Attachment {
   /** True if the caller has no runs, and has been silent for long. */
   isForgotten(now: number): boolean {
     return this.runs.size === 0 && now - this.#heardAt > kForgottenMs;
-  }
-
-  reservation(now: number): number {
-    if (now > this.reservedUntil) this.reserved = 0;
-    return this.reserved;
   }
 }
 

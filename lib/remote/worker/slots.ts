@@ -10,23 +10,38 @@ const kReservedMs = 1_000;
 /** Returns the default number of slots: that of a runner's lane. */
 export const defaultSlots = () => Math.max(8, 4 * availableParallelism());
 
-/** The slots of one worker. Times are of `performance.now()`. */
+/** The shortest time for a tenant whose callers do not answer. */
+const kLeastReservedMs = 50;
+/** Unanswered pulls beyond which more make no difference. */
+const kMostMisses = 6;
+/** What one answer makes good of an unanswered pull: callers that are not there must cost more than those that are. */
+const kMadeGood = 0.25;
+/** Milliseconds until a tenant is pulled again for each time that its trust was halved. */
+const kPauseMs = 200;
+
+/** Slots that a caller has for the answer to a pull. */
+type Reservation = { n: number; until: number };
+/** How far pulls of a tenant were not answered, and when it may be pulled again. */
+type Trust = { misses: number; pausedUntil: number };
+
+/**
+ * The slots of one worker. A pull that is not answered costs the tenant, since its slots were kept for nobody: it gets
+ * fewer of them, for a shorter time, and less often. Times are of `performance.now()`.
+ */
 export class Slots {
   readonly size: number;
   readonly #queue = new FairQueue();
-  readonly #attachments: () => Iterable<Attachment>;
   readonly #most: (tenant: string) => number | undefined;
   /** Slots in use, by tenant. */
   readonly #taken = new Map<string, number>();
+  /** At most as many as there are slots. */
+  readonly #reserved = new Map<Attachment, Reservation>();
+  /** Of tenants that have left pulls unanswered. */
+  readonly #trust = new Map<string, Trust>();
 
   /** @param most most slots of a tenant at once; undefined: all of them */
-  constructor(
-    size: number,
-    attachments: () => Iterable<Attachment>,
-    most: (tenant: string) => number | undefined = () => undefined,
-  ) {
+  constructor(size: number, most: (tenant: string) => number | undefined = () => undefined) {
     this.size = size;
-    this.#attachments = attachments;
     this.#most = most;
   }
 
@@ -39,12 +54,17 @@ export class Slots {
     this.#queue.set(tenant, caller, n, now);
   }
 
+  /** Returns the slots that are kept for a caller. */
+  reservation(attachment: Attachment, now: number): number {
+    this.#expire(now);
+    return this.#reserved.get(attachment)?.n ?? 0;
+  }
+
   /** Returns the slots that are not in use, and not reserved for another caller than `own`. */
   free(now: number, own?: Attachment): number {
     let free = this.size;
     for (const taken of this.#taken.values()) free -= taken;
-    for (const each of this.#attachments()) if (each !== own) free -= each.reservation(now);
-    return Math.max(0, free);
+    return Math.max(0, free - this.#kept(now, own));
   }
 
   /** Returns how many of the free slots a tenant may use. */
@@ -52,10 +72,7 @@ export class Slots {
     const most = this.#most(tenant);
     const free = this.free(now, own);
     if (most === undefined) return free;
-    let left = most - (this.#taken.get(tenant) ?? 0);
-    for (const each of this.#attachments()) {
-      if (each !== own && each.tenant === tenant) left -= each.reservation(now);
-    }
+    const left = most - (this.#taken.get(tenant) ?? 0) - this.#kept(now, own, tenant);
     return Math.max(0, Math.min(free, left));
   }
 
@@ -68,7 +85,12 @@ export class Slots {
   take(attachment: Attachment, now: number): boolean {
     const { tenant } = attachment;
     const isThere = this.freeFor(tenant, now, attachment) > 0;
-    attachment.reserved = Math.max(0, attachment.reservation(now) - 1);
+    const reservation = this.#reserved.get(attachment);
+    if (reservation !== undefined) {
+      this.#answered(tenant);
+      reservation.n -= 1;
+      if (reservation.n <= 0) this.#reserved.delete(attachment);
+    }
     if (isThere) this.#taken.set(tenant, (this.#taken.get(tenant) ?? 0) + 1);
     return isThere;
   }
@@ -81,7 +103,7 @@ export class Slots {
 
   /** Drops the caller's reservation: it has no more runs. */
   unreserve(attachment: Attachment): void {
-    attachment.reserved = 0;
+    if (this.#reserved.delete(attachment)) this.#answered(attachment.tenant);
   }
 
   /**
@@ -92,17 +114,61 @@ export class Slots {
     now: number,
     pull: (tenant: string, caller: string, n: number) => Attachment | undefined,
   ): void {
-    for (let free = this.free(now); free > 0; free = this.free(now)) {
+    while (this.free(now) > 0) {
       const isOnly = this.#queue.size === 1;
-      const next = this.#queue.next(now, (tenant) => this.freeFor(tenant, now) > 0);
+      const next = this.#queue.next(now, (tenant) => this.#pullable(tenant, now) > 0);
       if (next === undefined) return;
-      const n = isOnly ? Math.min(this.freeFor(next.tenant, now), next.n) : 1;
+      const n = isOnly ? Math.min(this.#pullable(next.tenant, now), next.n) : 1;
       this.#queue.took(next.tenant, next.caller, n);
       const attachment = pull(next.tenant, next.caller, n);
       if (attachment === undefined) continue;
-      attachment.reserved = attachment.reservation(now) + n;
-      attachment.reservedUntil = now + kReservedMs;
+      const own = this.#reserved.get(attachment)?.n ?? 0;
+      this.#reserved.set(attachment, { n: own + n, until: now + this.#reservedMs(next.tenant) });
     }
+  }
+
+  /** Returns how many runs a tenant may be asked for. */
+  #pullable(tenant: string, now: number): number {
+    const free = this.freeFor(tenant, now);
+    const trust = this.#trust.get(tenant);
+    if (trust === undefined || free === 0) return free;
+    if (now < trust.pausedUntil) return 0;
+    const most = Math.max(1, Math.floor(this.size / 2 ** trust.misses));
+    return Math.max(0, Math.min(free, most - this.#kept(now, undefined, tenant)));
+  }
+
+  #reservedMs(tenant: string): number {
+    const { misses } = this.#trust.get(tenant) ?? { misses: 0 };
+    return Math.max(kLeastReservedMs, kReservedMs / 2 ** misses);
+  }
+
+  /** Returns the slots that are kept for others than `own`: of a tenant, or of all. */
+  #kept(now: number, own?: Attachment, tenant?: string): number {
+    this.#expire(now);
+    let kept = 0;
+    for (const [attachment, { n }] of this.#reserved) {
+      const isCounted = tenant === undefined || attachment.tenant === tenant;
+      if (attachment !== own && isCounted) kept += n;
+    }
+    return kept;
+  }
+
+  #expire(now: number): void {
+    for (const [attachment, { until }] of this.#reserved) {
+      if (now <= until) continue;
+      this.#reserved.delete(attachment);
+      const trust = this.#trust.get(attachment.tenant) ?? { misses: 0, pausedUntil: 0 };
+      trust.misses = Math.min(kMostMisses, trust.misses + 1);
+      trust.pausedUntil = now + (trust.misses - 1) * kPauseMs;
+      this.#trust.set(attachment.tenant, trust);
+    }
+  }
+
+  #answered(tenant: string): void {
+    const trust = this.#trust.get(tenant);
+    if (trust === undefined) return;
+    trust.misses -= kMadeGood;
+    if (trust.misses <= 0) this.#trust.delete(tenant);
   }
 }
 
@@ -113,7 +179,7 @@ type Waiting = { caller: string; n: number; until: number };
 /** Milliseconds after which a waiting caller is forgotten; callers repeat the message while they wait. */
 const kRememberedMs = 2_000;
 /** Most waiting callers of a tenant, so that a tenant that invents callers can't fill the worker's memory. */
-const kMostCallers = 10_000;
+const kMostCallers = 1_024;
 
 /** A ring of tenants, each a ring of callers. Times are of any steady clock, in milliseconds. */
 export class FairQueue {

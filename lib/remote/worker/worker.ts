@@ -93,7 +93,7 @@ export class Worker {
     this.#connection = connection;
     this.#places = places;
     const most = (tenant: string) => places.slotsOf?.(tenant);
-    this.slots = new Slots(slots, () => this.#attachments, most);
+    this.slots = new Slots(slots, most);
     const listen = () => this.#subscribe(freeSubject(pool, "*"), "free");
     const hasRoom = () => !this.#isUnfit && this.slots.free(performance.now()) > 0;
     this.#door = new AvailabilitySubscription(listen, hasRoom);
