@@ -69,3 +69,29 @@ test("ends open sessions at its deadline, and says why", async () => {
   await drained;
   await worker.stop();
 });
+
+test("a session in which nothing is done does not hold its slot for ever", async () => {
+  let finish = () => {};
+  const busy = new Promise<void>((resolve) => {
+    finish = resolve;
+  });
+  const { connection, grant, worker } = workerWorld(
+    {
+      openSession: async () =>
+        Object.assign(session() as object, { exec: () => busy.then(() => whole) }) as never,
+    },
+    { idleMs: 40 },
+  );
+  const ended = (run: number) =>
+    connection.all("end").find(({ header }) => header.run === run)?.header;
+  grant(1, { kind: "session", input: {} });
+  await eventually("open", () => connection.all("began").length === 1);
+  grant(2, { inside: 1 });
+  await eventually("the command runs", () => connection.all("began").length === 2); // after longer than it may be idle
+  expect(ended(1)).toBeUndefined();
+  finish();
+  await eventually("ended", () => ended(1) !== undefined);
+  expect(ended(2)).toMatchObject({ value: { outcome: { kind: "exited" } } });
+  expect(ended(1)?.value).toMatch("no command or call came for 40 ms");
+  await worker.stop();
+});

@@ -19,6 +19,7 @@ export type WorkerCliOptions = BrokerCliOptions & {
   cache?: number;
   stdin?: number;
   drainTimeout?: number;
+  idleTimeout?: number;
   metrics?: number;
 };
 
@@ -52,6 +53,11 @@ export function addWorkerCommand(
       .option(
         "--drain-timeout <duration>",
         "for sessions and transactions that are open when it is to end; default: 9m",
+        duration,
+      )
+      .option(
+        "--idle-timeout <duration>",
+        "for sessions and transactions in which nothing is done; default: 1h",
         duration,
       )
       .option("--metrics <port>", "health and figures by HTTP on 127.0.0.1", port),

@@ -78,14 +78,14 @@ export async function worker(options: WorkerCliOptions): Promise<void> {
   connection.hold();
   const ending = reported();
   await Promise.race([connection.open(), failed.promise, ending]);
-  const mostStdinBytes = options.stdin;
+  const { stdin: mostStdinBytes, idleTimeout: idleMs } = options;
   const fitnessChanged = (why: string | undefined) =>
     printError(
       why === undefined
         ? "it can make sandboxes again"
         : `it takes no runs: it can make no sandbox: ${why}`,
     );
-  const own = { connection, pool, name, slots, places, mostStdinBytes, fitnessChanged };
+  const own = { connection, pool, name, slots, places, mostStdinBytes, idleMs, fitnessChanged };
   const serving = new Worker(own);
   const metrics =
     options.metrics === undefined

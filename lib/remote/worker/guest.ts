@@ -74,8 +74,8 @@ export interface Guest {
   abort(): void;
   /** As `abort`, when the caller receives nothing any more. */
   drop?(): void;
-  /** Ends a session or transaction, since its worker ends; its caller hears the reason. */
-  drain?(): void;
+  /** Ends a session or transaction; its caller hears the reason. */
+  conclude?(why: string): void;
   /** Handles a message of the caller while the guest runs. */
   receive(message: ToWorker, body: Uint8Array): void;
   /** Calls an operation on the guest. */

@@ -40,6 +40,8 @@ export type RunNeeds = {
   find(openPort: () => WirePort): Promise<Granted>;
   /** Most bytes of standard input that are collected for a command. */
   mostStdinBytes: number;
+  /** Milliseconds without a call or command after which a session or transaction is ended. */
+  idleMs: number;
   /** Called when the run is dropped, since its caller sends more than it may, or confirms nothing. */
   excess(): void;
   /** Counts bytes of output that are sent. */
@@ -78,6 +80,7 @@ export function hostRun(grant: Grant, body: Uint8Array, needs: RunNeeds): Pendin
     calls += 1;
     await answerCall(call, guest, tell);
     calls -= 1;
+    idle.used();
   };
   const tell = (message: Reported, bytes?: Uint8Array) =>
     channel.say(message, bytes, performance.now());
@@ -115,19 +118,56 @@ export function hostRun(grant: Grant, body: Uint8Array, needs: RunNeeds): Pendin
   };
   let beginning: ReturnType<typeof setTimeout> | undefined;
   let moving: ReturnType<typeof setInterval> | undefined;
+  const idle = new IdleWatch(needs.idleMs, () => {
+    const isUsed = calls > 0 || guest.insiders.size > 0;
+    if (!isUsed) guest.conclude(`no command or call came for ${needs.idleMs} ms`);
+    return !isUsed;
+  });
   const insiders = inside === undefined ? undefined : within?.insiders;
   const guest = guestFor(grant, body, {
     ...{ within, find: needs.find, openPort, host, mostStdinBytes: needs.mostStdinBytes },
     isFull: (insiders?.size ?? 0) >= kMostInside,
   });
   insiders?.add(guest);
+  if (kind === "session" || kind === "transaction") idle.used();
+  guest.used = () => idle.used();
   attachment.runs.set(run, guest);
   void guest.done.then(() => {
+    idle.close();
     clearTimeout(beginning);
     clearInterval(moving);
     insiders?.delete(guest);
+    within?.used();
   });
   return guest;
+}
+
+/** Ends a session or transaction that nobody uses: it holds a slot, or at least memory. */
+class IdleWatch {
+  readonly #ms: number;
+  readonly #end: () => boolean;
+  #timer: ReturnType<typeof setTimeout> | undefined;
+  #isClosed = false;
+
+  /** @param end ends it, unless something in it goes on; returns false then */
+  constructor(ms: number, end: () => boolean) {
+    this.#ms = Math.min(ms, 2 ** 31 - 1); // longer timers fire at once
+    this.#end = end;
+  }
+
+  /** Begins the time anew. */
+  used(): void {
+    if (this.#isClosed) return;
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => {
+      if (!this.#end()) this.used();
+    }, this.#ms).unref();
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    clearTimeout(this.#timer);
+  }
 }
 
 async function answerCall(

@@ -23,7 +23,7 @@ import {
 } from "../wire/messages.js";
 import { type Attachment, Attachments } from "./attachment.js";
 import { Fitness, setUpOf } from "./fitness.js";
-import type { Places } from "./guest.js";
+import { kDrained, type Places } from "./guest.js";
 import type { PendingGuest } from "./guests/guest-for.js";
 import { hostRun, ReportedEnd } from "./hosted-run.js";
 import { Slots } from "./slots.js";
@@ -41,11 +41,14 @@ export type WorkerOptions = {
   places: Places;
   /** Called when the worker begins or ceases to take runs by its canary; `why` is undefined when it takes some. */
   fitnessChanged?(why: string | undefined): void;
+  /** Milliseconds without a call or command after which a session or transaction is ended. Default 3 600 000. */
+  idleMs?: number | undefined;
   /** Most bytes of standard input of one `exec`, which are collected. Default 64 MiB. */
   mostStdinBytes?: number | undefined;
 };
 
 const kLongestTimerMs = 2 ** 31 - 1;
+const kIdleMs = 3_600_000;
 const kMostStdinBytes = 64 * 1024 ** 2;
 /** Most bytes of incomplete frames of one tenant. */
 const kMostPartialBytes = 32 * 1024 ** 2;
@@ -67,6 +70,7 @@ export class Worker {
   readonly #connection: Connection;
   readonly #places: Places;
   readonly #mostStdinBytes: number;
+  readonly #idleMs: number;
   readonly #outbox: Outbox;
   readonly #inboxes = new Map<string, Inbox>();
   readonly #attachments = new Attachments();
@@ -86,6 +90,7 @@ export class Worker {
         this.#serve(performance.now());
       },
     });
+    this.#idleMs = options.idleMs ?? kIdleMs;
     this.#mostStdinBytes = mostStdinBytes ?? kMostStdinBytes;
     this.id = `${name}.${randomBytes(8).toString("hex")}`;
     this.#name = name;
@@ -164,7 +169,8 @@ export class Worker {
     this.#isDraining = true;
     this.#door.close();
     const end = () => {
-      for (const { runs } of this.#attachments) for (const guest of runs.values()) guest.drain();
+      for (const { runs } of this.#attachments)
+        for (const guest of runs.values()) guest.conclude(kDrained);
     };
     const timer = setTimeout(end, Math.min(openMs, kLongestTimerMs));
     await this.#emptied().finally(() => clearTimeout(timer));
@@ -286,6 +292,7 @@ export class Worker {
         this.counts.bytesOut += bytes;
       },
       mostStdinBytes: this.#mostStdinBytes,
+      idleMs: this.#idleMs,
       excess: () => {
         this.counts.excesses += 1;
       },

@@ -43,6 +43,8 @@ export class PendingGuest implements Guest {
   port: WirePort | undefined;
   /** The commands inside it that have not ended. */
   readonly insiders = new Set<PendingGuest>();
+  /** Called when a command inside it has ended. */
+  used = () => {};
   #guest: Guest | undefined;
   #isAborted = false;
   #isDropped = false;
@@ -73,9 +75,9 @@ export class PendingGuest implements Guest {
     this.port?.cut("the caller is gone");
   }
 
-  /** Ends the guest if it is a session or transaction, since the worker ends. */
-  drain(): void {
-    this.#guest?.drain?.();
+  /** Ends the guest if it is a session or transaction, with a reason for its caller. */
+  conclude(why: string): void {
+    this.#guest?.conclude?.(why);
   }
 
   receive(message: ToWorker, body: Uint8Array): void {

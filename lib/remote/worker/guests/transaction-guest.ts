@@ -17,7 +17,6 @@ import {
   type Guest,
   type GuestEnd,
   type Host,
-  kDrained,
   kDropped,
   type Place,
   type RunnerPlace,
@@ -82,8 +81,8 @@ export class TransactionGuest implements Guest {
     this.abort();
   }
 
-  drain(): void {
-    this.#why = kDrained;
+  conclude(why: string): void {
+    this.#why = why;
     this.abort();
   }
 
@@ -187,8 +186,8 @@ export class SessionGuest implements Guest {
     this.abort();
   }
 
-  drain(): void {
-    this.#why = kDrained;
+  conclude(why: string): void {
+    this.#why = why;
     this.abort();
   }
 
