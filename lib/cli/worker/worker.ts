@@ -61,6 +61,7 @@ export async function worker(options: WorkerCliOptions): Promise<void> {
     name,
     pool,
     cacheBytes: options.cache,
+    secrets: [options.credentials, options.tlsKey].filter((file) => file !== undefined),
   });
   await places.check().catch(async (error: unknown) => {
     await places.close();

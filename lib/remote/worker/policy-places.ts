@@ -1,3 +1,7 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
 import type { NativeExecInput } from "../../../types/public.js";
 import { invalidValue, SandboxError } from "../../errors.js";
 import { BubblewrapNativeRunner } from "../../runners/bubblewrap.js";
@@ -9,6 +13,7 @@ import {
 } from "../policy/ceiling.js";
 import { listed, Refusal } from "../policy/checked.js";
 import { narrow, narrowLimits, type RunnerOptionsForCaller } from "../policy/narrow.js";
+import { expectOutside, withMasks } from "../policy/secret-masks.js";
 import { kDefaultTenant, type Workspaces } from "../policy/workspace-place.js";
 import type { WirePort } from "../wire/channel.js";
 import type { RunKind } from "../wire/messages.js";
@@ -29,6 +34,8 @@ export type PlacesOptions = {
   name: string;
   pool: string;
   cacheBytes?: number | undefined;
+  /** Paths of files of the worker that no command may read. */
+  secrets?: readonly string[] | undefined;
 };
 
 type Kept = {
@@ -78,6 +85,9 @@ export class PolicyPlaces implements Places {
   readonly #workspaces: Workspaces;
   readonly #maxConcurrent: number;
   readonly #pool: string;
+  readonly #secrets: readonly string[];
+  /** A directory with an empty file, which lies over secrets. */
+  #masks: string | undefined;
   readonly #moved: MovedPlaces;
   /** Runners in the order of use, the last used one last. */
   readonly #kept = new Map<string, Promise<Kept>>();
@@ -85,8 +95,9 @@ export class PolicyPlaces implements Places {
   constructor(
     policy: WorkerPolicy,
     workspaces: Workspaces,
-    { slots, name, pool, cacheBytes }: PlacesOptions,
+    { slots, name, pool, cacheBytes, secrets = [] }: PlacesOptions,
   ) {
+    this.#secrets = expectOutside(secrets, workspaces.placeOf(kDefaultTenant));
     this.#pool = pool;
     this.#policy = policy;
     this.#workspaces = workspaces;
@@ -109,7 +120,7 @@ export class PolicyPlaces implements Places {
     const shadowDir = this.#workspaces.placeOf(kDefaultTenant);
     for (const [tenant, ceiling] of all) {
       try {
-        const { options } = allowed(narrow(ceiling, {}));
+        const options = this.#optionsFor(ceiling, {});
         await new BubblewrapNativeRunner({ ...options, shadowDir, prewarm: 0 }).close();
       } catch (cause) {
         const whose = tenant === undefined ? "the policy" : `the policy of the tenant ${tenant}`;
@@ -128,7 +139,7 @@ export class PolicyPlaces implements Places {
     const ceiling = ceilingOf(this.#policy, tenant);
     expectPool(ceiling, this.#pool, tenant);
     if (typeof workspace === "object" && workspace !== null) {
-      const { options } = allowed(narrow(ceiling, fromPlain(policy)));
+      const options = this.#optionsFor(ceiling, fromPlain(policy));
       const place = await this.#moved.accept(tenant, options, openPort());
       return { ...place, bounded: (input, kind) => bounded(ceiling.limits, input, kind) };
     }
@@ -155,7 +166,7 @@ export class PolicyPlaces implements Places {
 
   async canary(): Promise<void> {
     const { ceiling } = this.#policy;
-    const { options } = allowed(narrow(ceiling, {}));
+    const options = this.#optionsFor(ceiling, {});
     const shadowDir = this.#workspaces.placeOf(kDefaultTenant);
     const runner = new BubblewrapNativeRunner({
       ...options,
@@ -187,11 +198,24 @@ export class PolicyPlaces implements Places {
     this.#kept.clear();
     await Promise.allSettled(all.map(async (each) => (await each).drop()));
     await this.#moved.close();
+    if (this.#masks !== undefined) rmSync(this.#masks, { recursive: true, force: true });
+    this.#masks = undefined;
+  }
+
+  /** Returns the options for a request, with masks over the worker's secrets. */
+  #optionsFor(ceiling: Ceiling, asked: unknown): RunnerOptionsForCaller {
+    const { options } = allowed(narrow(ceiling, asked));
+    if (this.#secrets.length === 0) return options;
+    if (this.#masks === undefined) {
+      this.#masks = mkdtempSync(join(tmpdir(), "native-runner-masks-"));
+      writeFileSync(join(this.#masks, "empty"), "", { mode: 0o400 });
+    }
+    return withMasks(options, this.#secrets, join(this.#masks, "empty"));
   }
 
   async #make(tenant: string, asked: unknown, workspace: unknown): Promise<Kept> {
     const ceiling = ceilingOf(this.#policy, tenant);
-    const { options } = allowed(narrow(ceiling, fromPlain(asked)));
+    const options = this.#optionsFor(ceiling, fromPlain(asked));
     const held = allowed(await this.#workspaces.open(tenant, workspace));
     const { shadowDir } = held;
     const runner = new BubblewrapNativeRunner({
