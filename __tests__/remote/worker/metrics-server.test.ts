@@ -119,3 +119,21 @@ test("keeps what is in a label there", () => {
   const odd = prometheusText({ ...kState, name: 'w"\\\n1' });
   expect(odd).toContain('native_runner_worker_info{name="w\\"\\\\\\n1",pool="build"} 1\n');
 });
+
+test("says why it is not ready where it can make no sandbox", async () => {
+  state = { ...kState, unfit: "no user namespaces" };
+  expect(await ask("/readyz")).toMatchObject({
+    status: 503,
+    body: "it can make no sandbox: no user namespaces\n",
+  });
+  expect((await ask("/metrics")).body).toContain("native_runner_worker_ready 0\n");
+});
+
+test("listens on the address that is named, for whoever reaches it", async () => {
+  const other = await MetricsServer.open(0, () => state, "127.0.0.2");
+  const asked = request(`${other.url}/healthz`, { headers: { host: "w1.example.org" } }).end();
+  const [response] = await once(asked, "response");
+  expect([new URL(other.url).hostname, response.statusCode]).toEqual(["127.0.0.2", 200]);
+  response.resume();
+  await other.close();
+});

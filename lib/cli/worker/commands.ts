@@ -20,7 +20,7 @@ export type WorkerCliOptions = BrokerCliOptions & {
   stdin?: number;
   drainTimeout?: number;
   idleTimeout?: number;
-  metrics?: number;
+  metrics?: { host: string | undefined; port: number };
 };
 
 function token(text: string): string {
@@ -32,6 +32,10 @@ function room(text: string): number {
   const bytes = size(text);
   if (bytes > 0) return bytes;
   throw new InvalidArgumentError("Expected a size above 0.");
+}
+
+function metricsAddress(text: string): { host: string | undefined; port: number } {
+  return text.includes(":") ? listen(text) : { host: undefined, port: port(text) };
 }
 
 /** Adds its options. */
@@ -60,7 +64,11 @@ export function addWorkerCommand(
         "for sessions and transactions in which nothing is done; default: 1h",
         duration,
       )
-      .option("--metrics <port>", "health and figures by HTTP on 127.0.0.1", port),
+      .option(
+        "--metrics <[host:]port>",
+        "health and figures by HTTP; on 127.0.0.1 if no address is named",
+        metricsAddress,
+      ),
   )
     .addHelpText(
       "after",

@@ -91,7 +91,7 @@ export async function worker(options: WorkerCliOptions): Promise<void> {
   const metrics =
     options.metrics === undefined
       ? undefined
-      : await MetricsServer.open(options.metrics, () => serving.state());
+      : await MetricsServer.open(options.metrics.port, () => serving.state(), options.metrics.host);
   if (metrics) printError(`figures at ${metrics.url}/metrics`);
   try {
     if (connection.isConnected) {

@@ -1,6 +1,6 @@
 /**
- * `--metrics PORT`: serves a worker's health and metrics over HTTP, on 127.0.0.1 only. It changes nothing and holds no
- * secrets; commands with `network: "allow"` can read it, too.
+ * `--metrics [HOST:]PORT`: serves a worker's health and metrics over HTTP, on 127.0.0.1 unless an address is named. It
+ * changes nothing and holds no secrets; commands with `network: "allow"` can read it, too.
  */
 
 import { once } from "node:events";
@@ -23,9 +23,10 @@ function whyNotReady({ connection, isDraining, unfit }: WorkerState): string | u
   return connection === "connected" ? undefined : `the broker's connection is ${connection}`;
 }
 
-function answerTo(request: IncomingMessage, state: () => WorkerState): Answer {
-  // A page in a browser on this machine may use a name that resolves to this address.
-  if (!kHosts.test(request.headers.host ?? "")) return { status: 403, body: "forbidden\n" };
+function answerTo(request: IncomingMessage, state: () => WorkerState, host: string): Answer {
+  // A page in a browser on this machine may use a name that resolves to this address. Another address has any name.
+  const isForeign = host === kHost && !kHosts.test(request.headers.host ?? "");
+  if (isForeign) return { status: 403, body: "forbidden\n" };
   if (request.method !== "GET" && request.method !== "HEAD") {
     return { status: 405, body: "only GET\n" };
   }
@@ -64,15 +65,16 @@ export class MetricsServer {
   /**
    * Starts the server.
    * @param port 0: any free port
+   * @param host address to listen on
    * @param state called for each request
    * @throws (rejects) Node's error if the port is not available
    */
-  static async open(port: number, state: () => WorkerState): Promise<MetricsServer> {
+  static async open(port: number, state: () => WorkerState, host = kHost): Promise<MetricsServer> {
     const server = createServer({ headersTimeout: kMostHeadersMs }, (request, response) => {
-      send(response, answerTo(request, state), request.method === "HEAD");
+      send(response, answerTo(request, state, host), request.method === "HEAD");
     });
     server.maxConnections = kMostConnections;
-    server.listen(port, kHost);
+    server.listen(port, host);
     await once(server, "listening"); // or rejects with its error
     server.unref();
     return new MetricsServer(server);
@@ -80,7 +82,8 @@ export class MetricsServer {
 
   /** The server's address. */
   get url(): string {
-    return `http://${kHost}:${(this.#server.address() as AddressInfo).port}`;
+    const { address, port } = this.#server.address() as AddressInfo;
+    return `http://${address.includes(":") ? `[${address}]` : address}:${port}`;
   }
 
   /** Resolves when the port is closed and all clients are disconnected. */
