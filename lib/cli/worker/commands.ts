@@ -5,23 +5,25 @@ import { type Command, InvalidArgumentError } from "commander";
 import { kMaxConfigBytes, readRegularFile } from "../../regular-file.js";
 import type { BrokerOptions } from "../../remote/broker/broker-access.js";
 import { isToken } from "../../remote/subjects.js";
+import { type AuditOption, withAuditOption } from "../options.js";
 import { CliError } from "../terminal.js";
 import { count, directory, duration, file, port, size } from "../values.js";
 import type { BrokerConfigOptions } from "./broker-config.js";
 
 /** Options as commander passes them. */
-export type WorkerCliOptions = BrokerCliOptions & {
-  pool: string;
-  workspaces: string;
-  name?: string;
-  slots?: number;
-  policy?: string;
-  cache?: number;
-  stdin?: number;
-  drainTimeout?: number;
-  idleTimeout?: number;
-  metrics?: { host: string | undefined; port: number };
-};
+export type WorkerCliOptions = BrokerCliOptions &
+  AuditOption & {
+    pool: string;
+    workspaces: string;
+    name?: string;
+    slots?: number;
+    policy?: string;
+    cache?: number;
+    stdin?: number;
+    drainTimeout?: number;
+    idleTimeout?: number;
+    metrics?: { host: string | undefined; port: number };
+  };
 
 function token(text: string): string {
   if (isToken(text)) return text;
@@ -44,7 +46,7 @@ export function addWorkerCommand(
   action: (options: WorkerCliOptions) => Promise<void>,
 ): Command {
   return withBrokerOptions(
-    command
+    withAuditOption(command)
       .usage("--server URL --pool NAME --workspaces DIR [options]")
       .description("run commands for callers on other machines, until SIGTERM")
       .requiredOption("--pool <name>", "the pool that it serves", token)

@@ -3,6 +3,7 @@
 import { hostname } from "node:os";
 import { setFlagsFromString } from "node:v8";
 
+import type { AuditLog } from "../../audit-log/audit-log.js";
 import { BrokerAccess } from "../../remote/broker/broker-access.js";
 import { Connection } from "../../remote/broker/connection.js";
 import { workerRefusal } from "../../remote/broker/refused.js";
@@ -13,6 +14,7 @@ import { MetricsServer } from "../../remote/worker/metrics-server.js";
 import { PolicyPlaces } from "../../remote/worker/policy-places.js";
 import { defaultSlots } from "../../remote/worker/slots.js";
 import { Worker } from "../../remote/worker/worker.js";
+import { recorded } from "../options.js";
 import { printError } from "../terminal.js";
 import { brokerOptions, type WorkerCliOptions } from "./commands.js";
 
@@ -51,6 +53,10 @@ function reported(): Promise<{ again: Promise<void> }> {
 
 /** Resolves when the worker has ended completely. */
 export async function worker(options: WorkerCliOptions): Promise<void> {
+  await recorded(options, (auditLog) => serve(options, auditLog));
+}
+
+async function serve(options: WorkerCliOptions, auditLog: AuditLog | undefined): Promise<void> {
   setFlagsFromString(kHeapGrowth);
   const access = new BrokerAccess(await brokerOptions(options));
   const { policy: file, pool, slots = defaultSlots(), name = ownName() } = options;
@@ -61,6 +67,7 @@ export async function worker(options: WorkerCliOptions): Promise<void> {
     name,
     pool,
     cacheBytes: options.cache,
+    auditLog,
     secrets: [options.credentials, options.tlsKey].filter((file) => file !== undefined),
   });
   await places.check().catch(async (error: unknown) => {

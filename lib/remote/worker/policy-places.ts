@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
+import type { AuditLogTarget } from "../../../types/audit-log.js";
 import type { NativeExecInput } from "../../../types/public.js";
 import { invalidValue, SandboxError } from "../../errors.js";
 import { BubblewrapNativeRunner } from "../../runners/bubblewrap.js";
@@ -36,7 +37,11 @@ export type PlacesOptions = {
   cacheBytes?: number | undefined;
   /** Paths of files of the worker that no command may read. */
   secrets?: readonly string[] | undefined;
+  /** Records all runs, sessions and transactions of callers. */
+  auditLog?: AuditLogTarget | undefined;
 };
+
+type RecordedOptions = RunnerOptionsForCaller & { auditLog?: AuditLogTarget | undefined };
 
 type Kept = {
   runner: BubblewrapNativeRunner;
@@ -86,6 +91,7 @@ export class PolicyPlaces implements Places {
   readonly #maxConcurrent: number;
   readonly #pool: string;
   readonly #secrets: readonly string[];
+  readonly #auditLog: AuditLogTarget | undefined;
   /** A directory with an empty file, which lies over secrets. */
   #masks: string | undefined;
   readonly #moved: MovedPlaces;
@@ -95,8 +101,9 @@ export class PolicyPlaces implements Places {
   constructor(
     policy: WorkerPolicy,
     workspaces: Workspaces,
-    { slots, name, pool, cacheBytes, secrets = [] }: PlacesOptions,
+    { slots, name, pool, cacheBytes, secrets = [], auditLog }: PlacesOptions,
   ) {
+    this.#auditLog = auditLog;
     this.#secrets = expectOutside(secrets, workspaces.placeOf(kDefaultTenant));
     this.#pool = pool;
     this.#policy = policy;
@@ -139,7 +146,7 @@ export class PolicyPlaces implements Places {
     const ceiling = ceilingOf(this.#policy, tenant);
     expectPool(ceiling, this.#pool, tenant);
     if (typeof workspace === "object" && workspace !== null) {
-      const options = this.#optionsFor(ceiling, fromPlain(policy));
+      const options = this.#recorded(this.#optionsFor(ceiling, fromPlain(policy)));
       const place = await this.#moved.accept(tenant, options, openPort());
       return { ...place, bounded: (input, kind) => bounded(ceiling.limits, input, kind) };
     }
@@ -202,6 +209,10 @@ export class PolicyPlaces implements Places {
     this.#masks = undefined;
   }
 
+  #recorded(options: RunnerOptionsForCaller): RecordedOptions {
+    return { ...options, ...(this.#auditLog && { auditLog: this.#auditLog }) };
+  }
+
   /** Returns the options for a request, with masks over the worker's secrets. */
   #optionsFor(ceiling: Ceiling, asked: unknown): RunnerOptionsForCaller {
     const { options } = allowed(narrow(ceiling, asked));
@@ -215,7 +226,7 @@ export class PolicyPlaces implements Places {
 
   async #make(tenant: string, asked: unknown, workspace: unknown): Promise<Kept> {
     const ceiling = ceilingOf(this.#policy, tenant);
-    const options = this.#optionsFor(ceiling, fromPlain(asked));
+    const options = this.#recorded(this.#optionsFor(ceiling, fromPlain(asked)));
     const held = allowed(await this.#workspaces.open(tenant, workspace));
     const { shadowDir } = held;
     const runner = new BubblewrapNativeRunner({
@@ -263,7 +274,7 @@ class MovedPlaces {
 
   async accept(
     tenant: string,
-    options: RunnerOptionsForCaller,
+    options: RecordedOptions,
     port: ExchangePort,
   ): Promise<Omit<Granted, "bounded">> {
     const visit = await (await this.#open()).accept(tenant, port);
