@@ -3,8 +3,8 @@
  * A worker that is silent is the subject of watch.ts.
  */
 
+import type { RunKind } from "../wire/messages.js";
 import { fromPlain } from "../wire/plain.js";
-import type { RemoteRun, RunRequest } from "./remote-run.js";
 
 /** Milliseconds that a worker may take to begin, or to move a workspace, without a message about the run. */
 const kSetupMs = 60_000;
@@ -21,6 +21,17 @@ const kLongestTimerMs = 2 ** 31 - 1;
 /** Deadline of a command that asks for none; a worker's policy can only lower it. */
 const kDefaultTimeoutMs = 60_000;
 
+/** What is known of a granted run; see `RemoteRun`. */
+type GrantedRun = {
+  readonly timeoutMs: number;
+  readonly grantedAt: number;
+  readonly progressAt: number;
+  readonly begunAt: number;
+  readonly abortedAt: number;
+  readonly hasBegun: boolean;
+  readonly isAborted: boolean;
+};
+
 type Timed = { limits?: { timeoutMs?: unknown }; commands?: unknown[]; timeoutMs?: unknown };
 
 function timeoutOf(input: unknown): number | undefined {
@@ -32,7 +43,7 @@ function timeoutOf(input: unknown): number | undefined {
  * Returns the milliseconds that a run may take once it has begun; Infinity for one without a deadline. Values that the
  * worker will refuse count as none.
  */
-export function timeoutOfRequest({ kind, input }: Pick<RunRequest, "kind" | "input">): number {
+export function timeoutOfRequest({ kind, input }: { kind: RunKind; input: unknown }): number {
   switch (kind) {
     case "exec":
       return timeoutOf(input) ?? kDefaultTimeoutMs;
@@ -67,7 +78,7 @@ export function callTimeoutOf(args: readonly unknown[]): number {
  * Returns why the caller waits no longer for a granted run; undefined while it waits. Times are of `performance.now()`.
  * Pure.
  */
-export function overdue(run: RemoteRun, now: number): string | undefined {
+export function overdue(run: GrantedRun, now: number): string | undefined {
   const silence = now - Math.max(run.grantedAt, run.progressAt);
   if (run.isAborted) {
     return now - run.abortedAt > kAbortMs ? `${seconds(kAbortMs)} after it was aborted` : undefined;
