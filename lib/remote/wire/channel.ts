@@ -13,7 +13,7 @@ type Sent<Message> = { seq: number; at: number; message: Message; body: Uint8Arr
 
 /** Messages that arrive early are kept up to these limits; further ones are dropped and will be repeated. */
 const kMostEarly = 1_024;
-const kMostEarlyBytes = 2 * 1024 ** 2;
+const kMostEarlyBytes = 4 * 1024 ** 2;
 /** A copy of bytes that would keep a much longer message. */
 function compact(body: Uint8Array): Uint8Array {
   return body.length * 2 < body.buffer.byteLength ? Uint8Array.from(body) : body;
@@ -27,7 +27,7 @@ function compact(body: Uint8Array): Uint8Array {
 export class Channel<Said, Heard> {
   readonly #say: (message: Said & Numbered, body?: Uint8Array) => void;
   readonly #hear: (message: Heard, body: Uint8Array) => void;
-  readonly #early = new Map<number, { message: Heard; body: Uint8Array }>();
+  readonly #early = new Map<number, { message: Heard; body: Uint8Array; size: number }>();
   #unconfirmed: Sent<Said>[] = [];
   #sent = 0;
   #heard = 0;
@@ -63,14 +63,15 @@ export class Channel<Said, Heard> {
     this.#say({ ...message, seq, ack: this.#heard }, body);
   }
 
-  receive({ seq, ack }: Numbered, message: Heard, body: Uint8Array): void {
+  /** @param size bytes of the whole message */
+  receive({ seq, ack }: Numbered, message: Heard, body: Uint8Array, size = body.length): void {
     this.confirmed(ack);
     if (seq <= this.#heard || this.#early.has(seq)) return;
     if (seq > this.#heard + 1) {
-      const isTooMuch = this.#earlyBytes + body.length > kMostEarlyBytes;
+      const isTooMuch = this.#earlyBytes + size > kMostEarlyBytes;
       if (isTooMuch || this.#early.size >= kMostEarly) return;
-      this.#early.set(seq, { message, body: compact(body) });
-      this.#earlyBytes += body.length;
+      this.#early.set(seq, { message, body: compact(body), size });
+      this.#earlyBytes += size;
       return;
     }
     this.#next(message, body);
@@ -80,7 +81,7 @@ export class Channel<Said, Heard> {
       next = this.#early.get(this.#heard + 1)
     ) {
       this.#early.delete(this.#heard + 1);
-      this.#earlyBytes -= next.body.length;
+      this.#earlyBytes -= next.size;
       this.#next(next.message, next.body);
     }
   }

@@ -8,8 +8,8 @@ import * as v from "valibot";
 /** A header is identified by `t`; see messages.ts. */
 type Header = { readonly t: string };
 
-/** A header with its bytes. */
-export type Frame = { header: unknown; body: Uint8Array };
+/** A header with its bytes; `size` is the length of both, in bytes. */
+export type Frame = { header: unknown; body: Uint8Array; size: number };
 
 /** Malformed message; dropped and counted by the receiver. */
 export class WireError extends Error {}
@@ -51,7 +51,8 @@ export function decodeFrames(message: Uint8Array): Frame[] {
   };
   while (at < message.length) {
     const header = part();
-    frames.push({ header: parsed(header), body: part() });
+    const body = part();
+    frames.push({ header: parsed(header), body, size: header.length + body.length });
     if (frames.length > kMostFrames) throw new WireError("a message has too many frames");
   }
   return frames;

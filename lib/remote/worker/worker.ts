@@ -211,16 +211,16 @@ export class Worker {
       inbox = new Inbox(kMostPartialBytes);
       this.#inboxes.set(tenant, inbox);
     }
-    const take = ({ header, body }: Frame) => {
+    const take = ({ header, body, size }: Frame) => {
       this.counts.bytesIn += body.length;
-      this.#handle(tenant, readToWorker(header), body);
+      this.#handle(tenant, readToWorker(header), body, size);
     };
     inbox.receive(data, take, () => {
       this.counts.dropped += 1;
     });
   }
 
-  #handle(tenant: string, message: ToWorker, body: Uint8Array): void {
+  #handle(tenant: string, message: ToWorker, body: Uint8Array, size: number): void {
     const now = performance.now();
     const { caller } = message;
     if (message.t === "want") {
@@ -232,7 +232,7 @@ export class Worker {
     if (attachment === undefined) throw new WireError("its tenant has too many callers");
     attachment.heard(now);
     if (message.t === "grant") this.#grant(attachment, message, body, now);
-    else if ("run" in message) this.#ofRun(attachment, message, body);
+    else if ("run" in message) this.#ofRun(attachment, message, body, size);
     else this.#ofCaller(attachment, message, now);
   }
 
@@ -251,11 +251,11 @@ export class Worker {
     } else for (const guest of attachment.runs.values()) guest.drop();
   }
 
-  #ofRun(attachment: Attachment, message: OfRun, body: Uint8Array): void {
+  #ofRun(attachment: Attachment, message: OfRun, body: Uint8Array, size: number): void {
     const guest = attachment.runs.get(message.run);
     if (message.t === "probe") this.#probe(attachment, message.run, message.attempt);
     else if (message.t === "abort") guest?.abort();
-    else attachment.channels.get(message.run)?.receive(message, message, body);
+    else attachment.channels.get(message.run)?.receive(message, message, body, size);
   }
 
   /** Sends a message to a caller. Returns false if it is too long to be sent. */
