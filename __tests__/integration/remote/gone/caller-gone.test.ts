@@ -22,7 +22,7 @@ describeUnless(whyNoNatsServer ?? whyNoBubblewrap, "a caller that is killed", ()
     "by %s leaves no session, transaction or slot behind",
     async (signal) => {
       const { url } = await startNatsServer();
-      await startWorker({ server: url, slots: 2, name: "gone-one" });
+      await startWorker({ server: url, slots: 2, name: `gone-${signal}` });
       const workspace = tempDirectory();
       const mark = newMark();
       const holder = spawn(kNodeProgram, [kHolder, JSON.stringify({ url, workspace, mark })], {

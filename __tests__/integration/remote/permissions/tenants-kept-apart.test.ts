@@ -192,7 +192,7 @@ describeUnless(whyNoNatsServer ?? whyNoOpenssl, "the configuration, written agai
     const worker = [{ pool: "build", name: "w1" }];
     const said: string[] = [];
     const tls = { tlsCert: certificates.cert, tlsKey: certificates.key };
-    await writeBrokerConfig({ directory, tenant: ["a", "c"], worker, ...tls }, nkeys, (line) =>
+    await writeBrokerConfig({ directory, tenant: ["a", "d"], worker, ...tls }, nkeys, (line) =>
       said.push(line),
     );
     expect(said.map((line) => line.split(" ")[0])).toEqual(["kept", "made", "kept", "wrote"]);
@@ -202,7 +202,7 @@ describeUnless(whyNoNatsServer ?? whyNoOpenssl, "the configuration, written agai
     await stays.flush();
     await expect(broker.connect("caller b")).rejects.toThrow("Authorization Violation");
     const added = await broker.connect("caller a", {
-      credentials: { file: path.join(directory, "tenants/c.nk") },
+      credentials: { file: path.join(directory, "tenants/d.nk") },
     });
     await added.flush();
     await Promise.all([stays.close(), added.close(), server.stop()]);
