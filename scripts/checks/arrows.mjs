@@ -87,7 +87,8 @@ const native = `${input} lib/native`;
 /** lib/ and types/: imports. Node's own modules are everybody's here (biome.json has exceptions). */
 export const imports = {
   "types/": "",
-  "lib/errors": "types/",
+  "lib/guesses": "",
+  "lib/errors": "types/ lib/guesses",
   "lib/regular-file": "lib/errors",
   "lib/fields": "lib/errors leven",
   "lib/exec-result": "types/ lib/denials/",
@@ -106,7 +107,7 @@ export const imports = {
   "lib/change-text": "types/ lib/text picocolors",
   "lib/denials/": "types/ lib/protected-paths lib/text",
   "lib/home/": `types/ ${native} lib/options lib/protected-paths`,
-  "lib/runners/": `types/ ${native} lib/home/ lib/options lib/audit-log/ lib/denials/ lib/exec-result lib/metrics/ lib/network lib/protected-paths lib/runners/`,
+  "lib/runners/": `types/ ${native} lib/home/ lib/options lib/audit-log/ lib/denials/ lib/exec-result lib/guesses lib/metrics/ lib/network lib/protected-paths lib/runners/`,
   "lib/shell-policy/": `types/ ${input} unbash`,
   "lib/runtime/": `types/ ${native} lib/audit-log/ lib/network lib/options lib/option-schemas lib/runners/ lib/shell-policy/ valibot strip-json-comments`,
   "lib/process-sandbox/": `types/ ${native} lib/runners/ lib/runtime/`,
@@ -126,9 +127,9 @@ export const imports = {
   "lib/remote/broker/": `types/ ${native} lib/remote/subjects @nats-io/transport-node`,
   // Of the SDKs but MCP's only types.
   "lib/adapters/":
-    "types/ lib/errors lib/fields lib/runners/ lib/mcp/ lib/remote/caller/ @modelcontextprotocol/server ai @openai/agents",
+    "types/ lib/errors lib/fields lib/text lib/runners/ lib/mcp/ lib/remote/caller/ @modelcontextprotocol/server ai @openai/agents",
   "lib/remote/workspace/": `types/ ${native} lib/runners/ valibot`,
   "lib/cli/":
-    `types/ ${native} lib/audit-log/ lib/denials/ lib/home/ lib/network lib/options lib/package-version lib/runners/ lib/runtime/ lib/project/ lib/text lib/change-text lib/shell-policy/policy lib/skills/ lib/mcp/ lib/review/ lib/remote/ ` +
+    `types/ ${native} lib/audit-log/ lib/denials/ lib/home/ lib/network lib/options lib/package-version lib/protected-paths lib/runners/ lib/runtime/ lib/project/ lib/text lib/change-text lib/shell-policy/policy lib/skills/ lib/mcp/ lib/review/ lib/remote/ ` +
     "commander picocolors cli-table3 @nats-io/transport-node",
 };
