@@ -315,6 +315,12 @@ bool IsMissing(const DeniedRun& run) {
   return run.explain && run.outcome.kind == OutcomeKind::kNotFound;
 }
 
+// True if the command says that it failed.
+bool HasFailed(const Outcome& outcome) {
+  return outcome.kind == OutcomeKind::kSignaled ||
+         (outcome.kind == OutcomeKind::kExited && outcome.exit_code != 0);
+}
+
 }  // namespace
 
 const char* DeniedByName(DeniedBy by) {
@@ -361,6 +367,14 @@ DenialLog ReportDenials(const DeniedRun& run, const LookAtHostPath& look) {
         return each.by == end->by && each.operation == end->operation;
       });
   if (end && !is_reported) Add(*end, &log);
+  // Most programs do without what they write into their home. One that fails, of which nothing else
+  // was denied, may not.
+  if (run.explain && log.denials.empty() && HasFailed(run.outcome)) {
+    for (const Observation& observation : run.observations) {
+      if (observation.by_filter) continue;
+      if (auto denial = files.DenialOfOwnWrite(observation)) Add(std::move(*denial), &log);
+    }
+  }
   if (run.advice) FindSmallestGrants(*run.advice, &log.denials);
   return log;
 }

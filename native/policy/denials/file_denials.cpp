@@ -110,6 +110,13 @@ bool Probes::IsInHome(std::string_view path) const {
                      [path](const std::string& home) { return PathCovers(home, path); });
 }
 
+std::string Probes::HomeOf(const std::string& path) const {
+  const auto found = std::find_if(homes_.begin(), homes_.end(), [&path](const std::string& home) {
+    return PathCovers(home, path) || PathCovers(path, home);
+  });
+  return found == homes_.end() ? "" : *found;
+}
+
 // True below a home's dot files and directories, and for a home and the directories above it.
 bool Probes::IsSettings(const std::string& path) const {
   return std::any_of(homes_.begin(), homes_.end(), [&path](const std::string& home) {
@@ -190,6 +197,10 @@ constexpr std::string_view kMask = "/dev/null";  // of a file, see PlanMasks
 constexpr std::string_view kNoCapabilities =
     "commands of root have none of root's capabilities, only what the file's mode allows: run the "
     "host as the file's owner, or give it to root with `chown`";
+
+constexpr std::string_view kNoHome =
+    "the sandbox has no home directory that programs may write: give the command one by HOME in "
+    "`env`, such as a directory in the workspace or in /tmp";
 
 // Where Nix and Guix keep all programs, readable by all. A program there needs others of them.
 constexpr std::array<std::string_view, 2> kStores = {"/nix/store", "/gnu/store"};
@@ -386,6 +397,44 @@ std::optional<Denial> FileDenials::DenialOfPath(const Observation& observation,
   } else {
     AddGrant(observation, *place, makes, &denial);
   }
+  return denial;
+}
+
+bool FileDenials::RefusesWrite(int error, const Place& place) const {
+  switch (error) {
+    case EROFS:
+      return run_.scene->wall != DenialScene::Wall::kLandlock;
+    case ENOENT:
+    case ENOTDIR:
+      return run_.scene->wall != DenialScene::Wall::kLandlock && !place.is_shown;
+    case EACCES:
+    case EPERM:
+      return !IsLetBe(place, true);
+    default:
+      return false;
+  }
+}
+
+// A program that makes its home anew, as `mkdir -p` does, would find it on the host.
+std::optional<Denial> FileDenials::DenialOfOwnWrite(const Observation& observation) const {
+  const std::string& path = observation.path;
+  if (!run_.scene || run_.scene->wall == DenialScene::Wall::kNone) return std::nullopt;
+  if (observation.kind != Observation::Kind::kWrite || !path.starts_with('/')) return std::nullopt;
+  const std::string home = probes_.HomeOf(NormalPath(path));
+  const auto place = PlaceOf(path);
+  if (home.empty() || !place || !RefusesWrite(observation.error, *place)) return std::nullopt;
+  const HostLookup at = look_(home);
+  if (at.type != HostLookup::Type::kDirectory || !at.writable) return std::nullopt;
+  Denial denial;
+  denial.kind = KindName(observation.kind);
+  denial.operation = observation.call;
+  denial.path = NormalPath(path);
+  denial.host_path = place->host;
+  denial.program = observation.program;
+  denial.error = ErrorName(observation.error);
+  denial.count = observation.count;
+  denial.by = Wall();
+  denial.not_advised = kNoHome;
   return denial;
 }
 

@@ -30,6 +30,9 @@ class Probes {
   // True below the host's home directories and the command's own.
   bool IsInHome(std::string_view path) const;
 
+  // Returns the home directory that a path is in, or on the way to; empty if there is none.
+  std::string HomeOf(const std::string& path) const;
+
  private:
   bool IsSearch(const Observation& observation, const std::string& path) const;
   bool IsSettings(const std::string& path) const;
@@ -56,6 +59,10 @@ class FileDenials {
 
   std::optional<Denial> DenialOfAccess(const Observation& observation) const;
 
+  // Returns the denial of a write into the command's home, or of making it, that a program did by
+  // itself (Probes::IsSideEffect); nullopt for what the host refuses too.
+  std::optional<Denial> DenialOfOwnWrite(const Observation& observation) const;
+
   // Returns the denial of a program that could not be found, looked up in the command's PATH.
   std::optional<Denial> DenialOfProgram(const std::string& program) const;
 
@@ -73,6 +80,8 @@ class FileDenials {
   bool IsLetBe(const Place& place, bool is_write) const;
   bool HostAllows(const Observation& observation, const std::string& host, bool makes) const;
   bool IsFoundElsewhere(const Observation& observation, const std::string& path) const;
+  // True if a wall gave this error for a write to `place`.
+  bool RefusesWrite(int error, const Place& place) const;
   // `is_wanted`: the path is known not to be a probe.
   std::optional<Denial> DenialOfPath(const Observation& observation, const std::string& path,
                                      bool is_wanted) const;

@@ -127,6 +127,62 @@ TEST(ReportDenials, GrantsTheProgramItselfWhereTheStoreShows) {
   EXPECT_EQ(log.denials.front().grant.host_path, "/run/current-system/sw/bin/env");
 }
 
+// A run in a sandbox that shows no home, whose program tried to write into it.
+DeniedRun HomelessRun(int exit_code, const std::string& call, const std::string& path, int error) {
+  Observation observation = RefusedRead();
+  observation.kind = Observation::Kind::kWrite;
+  observation.call = call;
+  observation.path = path;
+  observation.error = error;
+  DeniedRun run = MissingProgram("git", "/usr/bin");
+  run.environment.emplace_back("HOME=/home/user");
+  run.outcome.kind = OutcomeKind::kExited;
+  run.outcome.exit_code = exit_code;
+  run.observations = {observation};
+  return run;
+}
+
+HostLookup LookAtHome(const std::string& path) {
+  HostLookup at;
+  if (path != "/" && path != "/home" && !path.starts_with("/home/user")) return at;
+  at.type = HostLookup::Type::kDirectory;
+  at.real = path;
+  at.writable = path.starts_with("/home/user");
+  return at;
+}
+
+TEST(ReportDenials, NameTheHomeThatAFailedProgramCouldNotWrite) {
+  const struct {
+    const char* call;
+    const char* path;
+    int error;
+  } kWrites[] = {{"mkdir", "/home", EROFS},
+                 {"mkdir", "/home/user", EROFS},
+                 {"openat", "/home/user/.gitconfig.lock", ENOENT}};
+  for (const auto& write : kWrites) {
+    const DenialLog log =
+        ReportDenials(HomelessRun(1, write.call, write.path, write.error), LookAtHome);
+    ASSERT_EQ(log.denials.size(), 1U) << write.path;
+    EXPECT_EQ(log.denials.front().path, write.path);
+    EXPECT_NE(log.denials.front().not_advised.find("HOME"), std::string::npos);
+    EXPECT_TRUE(ReportDenials(HomelessRun(0, write.call, write.path, write.error), LookAtHome)
+                    .denials.empty())
+        << "it did without: " << write.path;
+  }
+}
+
+TEST(ReportDenials, TellNothingOfAHomeThatTheHostRefusesOrLacks) {
+  const auto denials = [](const std::string& path, int error) {
+    return ReportDenials(HomelessRun(1, "mkdir", path, error), LookAtHome).denials.size();
+  };
+  EXPECT_EQ(denials("/home/user/.cache", ENOENT), 1U) << "control";
+  EXPECT_EQ(denials("/home/user/.cache", ENOSPC), 0U);
+  EXPECT_EQ(denials("/srv/of-nobody", EROFS), 0U);
+  DeniedRun run = HomelessRun(1, "mkdir", "/home/gone/.cache", ENOENT);
+  run.environment.back() = "HOME=/home/gone";
+  EXPECT_TRUE(ReportDenials(run, LookAtHome).denials.empty());
+}
+
 TEST(ReportDenials, TellNothingOfAProgramThatTheHostLacks) {
   EXPECT_TRUE(ReportDenials(MissingProgram("env", "/opt/bin"), LookAtNix).denials.empty());
 }
