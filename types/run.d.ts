@@ -45,7 +45,7 @@ export type NativeLimits = {
   cpuSeconds?: number | undefined;
   /** Number of processes and threads (cgroup v2 pids.max, otherwise RLIMIT_NPROC). */
   maxProcesses?: number | undefined;
-  /** Open descriptors per process (RLIMIT_NOFILE). */
+  /** Open descriptors per process (RLIMIT_NOFILE). Default in a sandbox: the host's, less a quarter or 4,096. */
   maxOpenFiles?: number | undefined;
   /** Bytes of the largest file that a process may write (RLIMIT_FSIZE). */
   maxFileBytes?: number | undefined;

@@ -118,7 +118,7 @@ inline constexpr char kNamespacesRole[] = "namespaces";
 // launcher binary must refuse rather than guess.
 
 inline constexpr std::uint32_t kOrderMagic = 0x4e525531;  // "NRU1"
-inline constexpr std::uint32_t kOrderVersion = 9;
+inline constexpr std::uint32_t kOrderVersion = 10;
 inline constexpr std::uint64_t kNoLimit = UINT64_MAX;
 inline constexpr std::uint64_t kNoLease = UINT64_MAX;
 
@@ -185,7 +185,10 @@ struct OrderHeader {
   std::uint64_t processes = kNoLimit;    // RLIMIT_NPROC
   std::uint64_t open_files = kNoLimit;   // RLIMIT_NOFILE
   std::uint64_t file_bytes = kNoLimit;   // RLIMIT_FSIZE
-  std::uint64_t mount_namespace = 0;     // inode numbers of the host's namespaces (namespaces(7))
+  // RLIMIT_NOFILE: the command's hard limit where there is no `open_files`. The soft one stays, if
+  // it is not higher.
+  std::uint64_t most_open_files = kNoLimit;
+  std::uint64_t mount_namespace = 0;  // inode numbers of the host's namespaces (namespaces(7))
   std::uint64_t pid_namespace = 0;
   std::uint64_t network_namespace = 0;
   std::uint64_t network_cookie = 0;  // the host's SO_NETNS_COOKIE, for use without /proc; 0: none

@@ -1,6 +1,7 @@
 // As root too: limits, ids and set-up differ for root.
 /** Resource limits: each stops its own thing, and a run within them is not disturbed. */
 
+import { execFileSync } from "node:child_process";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { constants } from "node:os";
 import { join } from "node:path";
@@ -163,5 +164,18 @@ describeSandboxed("limits: memoryBytes and Node", () => {
       limits: { memoryBytes: 300_000_000 + codeRangeBytes },
     });
     expect(seen).toMatchObject({ exitCode: 0, out: "2" });
+  });
+});
+
+describeSandboxed("limits: open files that no call asked for", () => {
+  test("are fewer than the host's, which keeps the rest for descriptors on their way", async () => {
+    const runner = new BubblewrapNativeRunner({ shadowDir: tempDirectory() });
+    const limit = "ulimit -Hn; ulimit -Sn";
+    const outside = execFileSync("sh", ["-c", limit], { encoding: "utf8" }).trim().split("\n");
+    const inside = (await run(runner, limit)).out.split("\n");
+    expect(Number(inside[0])).toBeLessThan(Number(outside[0]));
+    expect(Number(inside[1])).toBeLessThanOrEqual(Number(inside[0]));
+    const asked = await run(runner, limit, { limits: { maxOpenFiles: Number(outside[0]) } });
+    expect(asked.out.split("\n")[0]).toBe(outside[0]);
   });
 });

@@ -180,6 +180,13 @@ long Apply(int resource, std::uint64_t soft, std::uint64_t hard) {
   return kernel::SetLimit(resource, &limit, nullptr);
 }
 
+// Lowers both limits to this one, and raises none.
+long Lower(int resource, std::uint64_t most) {
+  rlimit limit{};
+  kernel::SetLimit(resource, nullptr, &limit);
+  return Apply(resource, std::min<std::uint64_t>(limit.rlim_cur, most), most);
+}
+
 }  // namespace
 
 const char* ApplyLimits(const OrderHeader& order, long* result) {
@@ -202,7 +209,9 @@ const char* ApplyLimits(const OrderHeader& order, long* result) {
     *result = Apply(row.resource, row.value, hard);
     if (*result != 0) return row.name;
   }
-  return nullptr;
+  if (order.open_files != kNoLimit || order.most_open_files == kNoLimit) return nullptr;
+  *result = Lower(RLIMIT_NOFILE, order.most_open_files);
+  return *result == 0 ? nullptr : "RLIMIT_NOFILE";
 }
 
 namespace {

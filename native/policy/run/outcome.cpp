@@ -44,6 +44,10 @@ constexpr char kTerminalFix[] =
     "leave out `pty`, or give the sandbox a /dev with ptmx and pts (Bubblewrap: no `devBind: "
     "false`)";
 
+constexpr char kInFlightFix[] =
+    "raise the limit of open files (`ulimit -n`), or end the programs of this user that have sent "
+    "descriptors which nobody has received (ETOOMANYREFS in unix(7))";
+
 // waitpid(2)'s encoding on Linux.
 int TerminationSignal(std::int32_t status) {
   return status & 0x7f;
@@ -143,8 +147,9 @@ Outcome OutcomeOfFailedStart(const Report& report) {
     if (!reason.ends_with(error)) reason += ": " + error;  // the text may already have it
   }
   const bool is_terminal = reason.starts_with("terminal: ");
+  const bool is_handed_over = reason.find("cannot hand it to the host") == std::string::npos;
   Outcome outcome = SetupFailed(std::move(reason));
-  if (is_terminal) outcome.fix = kTerminalFix;
+  if (is_terminal) outcome.fix = is_handed_over ? kTerminalFix : kInFlightFix;
   return outcome;
 }
 

@@ -111,7 +111,12 @@ LauncherChannel::Sent SpawnedSandbox::SendInput(int descriptor) {
 // Called when the launcher waits and no command has been started: its mounts are complete.
 std::optional<Error> SpawnedSandbox::CutOffMounts() {
   keeps_messages_ = false;
-  if (!launcher_.valid()) return SystemError("pidfd_open in the sandbox", ENOSYS);
+  if (!launcher_.valid()) {
+    return Error{ErrorCode::kSetup,
+                 "its launcher could not hand over its pidfd: this user has too many descriptors "
+                 "on their way in messages (ETOOMANYREFS in unix(7))",
+                 ""};
+  }
   if (auto error = MakeMountsPrivate(launcher_.get())) return error;
   // Mounts that the host made meanwhile may show inside. A prewarmed sandbox is compared with the
   // host when it is taken.

@@ -48,6 +48,20 @@ TEST_P(LimitsTest, AStricterOneThatIsInForceStays) {
   EXPECT_EQ(Limit(header, "nofile"), hard + " " + hard + " ");
 }
 
+TEST_P(LimitsTest, OpenFilesThatAreNotAskedForAreOnlyLowered) {
+  rlimit ours{};
+  getrlimit(RLIMIT_NOFILE, &ours);
+  OrderHeader header;
+  header.most_open_files = ours.rlim_cur - 1;
+  const std::string most = std::to_string(header.most_open_files);
+  EXPECT_EQ(Limit(header, "nofile"), most + " " + most + " ");
+  header.most_open_files = kNoLimit - 1;
+  EXPECT_EQ(Limit(header, "nofile"),
+            std::to_string(ours.rlim_cur) + " " + std::to_string(ours.rlim_max) + " ");
+  header.open_files = 55;
+  EXPECT_EQ(Limit(header, "nofile"), "55 55 ") << "what was asked for comes first";
+}
+
 TEST_P(LimitsTest, MemoryIsRefused) {
   OrderSpec spec{.argv = {ProbePath(), "touch", "200"}};
   EXPECT_EQ(Run(spec).out, "0\n");

@@ -34,6 +34,15 @@ TEST(OutcomeOfFailedStart, KnowsAFixForAMissingTerminal) {
   EXPECT_EQ(OutcomeOfFailedStart(report).fix, "");
 }
 
+TEST(OutcomeOfFailedStart, BlamesNoTerminalForDescriptorsOnTheirWay) {
+  Report report;
+  report.kind = ReportKind::kRefused;
+  std::strcpy(report.text, "terminal: cannot hand it to the host");
+  const std::string fix = OutcomeOfFailedStart(report).fix;
+  EXPECT_EQ(fix.find("pty"), std::string::npos) << fix;
+  EXPECT_NE(fix.find("ETOOMANYREFS"), std::string::npos) << fix;
+}
+
 TEST(OutcomeOfFailedStart, SaysTheErrorOnce) {
   Report report;
   report.kind = ReportKind::kRefused;
