@@ -122,7 +122,7 @@ int EnterLayersAndRun(HostChannel& control, MappedOrder& order) {
   if (!EnterLayers(order.header, &refusal) || !CheckFiles(order, &refusal) ||
       !EnterDirectory(order.cwd, &refusal) || !overlay.Prepare(order, &refusal) ||
       (with_landlock && !landlock.Prepare(order, &refusal)) ||
-      (with_separation && !with_landlock && !landlock.PrepareSeparation(&refusal)) ||
+      (with_separation && !with_landlock && !landlock.PrepareSeparation(order.header, &refusal)) ||
       (is_session && !PrepareSession(order.header, &refusal)) ||
       !lease.Begin(order.header, &refusal)) {
     control.SendRefused(refusal);

@@ -105,6 +105,27 @@ describeSessions("a command of a session", (maker) => {
     expect(line.out).not.toContain(kSecret);
   });
 
+  // Opens each file that its mode says is writable, and writes nothing to it.
+  const writable = (pid: string) => `
+    for file in $(find /proc/${pid} /proc/${pid}/task/${pid} -maxdepth 1 -type f -perm /222 2> /dev/null)
+    do (: >> $file) 2> /dev/null && echo $file; done; true`;
+
+  test("writes to no file of another's in /proc", async () => {
+    const local = new LocalNativeRunner({ shadowDir: workspace });
+    const free = await run(local, `sleep 1000 & ${writable("$!")}`);
+    expect(free.out, "control").toContain("/coredump_filter");
+    if (!session.layers.includes("command-separation")) return;
+    for (const pid of Object.values(others)) {
+      const seen = await run(session, `${writable(pid)}; ls /proc/${pid}/oom_score_adj`);
+      expect(seen.out).toBe(`/proc/${pid}/oom_score_adj`);
+    }
+    const kept = await run(
+      session,
+      "echo a > own; mkdir -p d; mv own d; echo text > /dev/null; cat d/own",
+    );
+    expect(kept.out, "what is its own").toBe("a");
+  });
+
   test("ends none but its own with a signal to all", async () => {
     if (!session.layers.includes("command-separation")) return;
     const all = await run(session, "sleep 1000 & kill -9 -1; echo survived; wait");

@@ -47,21 +47,28 @@ ProcDirectory::~ProcDirectory() {
   if (descriptor_ >= 0) kernel::Close(descriptor_);
 }
 
-bool ProcDirectory::NextNumber(int* number) {
+bool ProcDirectory::NextName(const char** name) {
   if (!ok()) return false;
-  for (;;) {
-    if (position_ == filled_) {
-      const long got = kernel::ReadDirectory(descriptor_, bytes_, sizeof bytes_);
-      if (got <= 0) return false;
-      position_ = 0;
-      filled_ = static_cast<std::size_t>(got);
-    }
-    const char* record = bytes_ + position_;
-    std::uint16_t size = 0;
-    std::memcpy(&size, record + kSizeOffset, sizeof size);
-    position_ += size;
-    if (ParseNumber(record + kNameOffset, number)) return true;
+  if (position_ == filled_) {
+    const long got = kernel::ReadDirectory(descriptor_, bytes_, sizeof bytes_);
+    if (got <= 0) return false;
+    position_ = 0;
+    filled_ = static_cast<std::size_t>(got);
   }
+  const char* record = bytes_ + position_;
+  std::uint16_t size = 0;
+  std::memcpy(&size, record + kSizeOffset, sizeof size);
+  position_ += size;
+  *name = record + kNameOffset;
+  return true;
+}
+
+bool ProcDirectory::NextNumber(int* number) {
+  const char* name = nullptr;
+  while (NextName(&name)) {
+    if (ParseNumber(name, number)) return true;
+  }
+  return false;
 }
 
 bool ReadProcessState(pid_t pid, ProcessState* state) {

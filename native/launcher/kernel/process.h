@@ -7,8 +7,8 @@
 
 namespace native_runner {
 
-// The numeric names among a directory's entries (pids in /proc, threads in /proc/<pid>/task,
-// descriptors in /proc/self/fd), read without allocating.
+// The names of a directory's entries, read without allocating. Numbers: pids in /proc, threads in
+// /proc/<pid>/task, descriptors in /proc/self/fd.
 class ProcDirectory {
  public:
   explicit ProcDirectory(const char* path);
@@ -19,6 +19,8 @@ class ProcDirectory {
   bool ok() const { return descriptor_ >= 0; }
   int descriptor() const { return descriptor_; }
   bool NextNumber(int* number);
+  // "." and ".." are among them. `name` is valid until the next call.
+  bool NextName(const char** name);
 
  private:
   int descriptor_;

@@ -1,9 +1,14 @@
 #include "launcher/layers/landlock.h"
 
 #include <fcntl.h>
-#include <sys/stat.h>
+
+#include <cerrno>
+#include <climits>
+#include <string_view>
 
 #include "launcher/kernel/calls.h"
+#include "launcher/kernel/process.h"
+#include "launcher/kernel/text.h"
 
 namespace native_runner {
 namespace {
@@ -80,11 +85,6 @@ std::uint64_t Allowed(char kind) {
   }
 }
 
-bool IsDirectory(int descriptor) {
-  struct stat status {};
-  return kernel::Stat(descriptor, &status) == 0 && S_ISDIR(status.st_mode);
-}
-
 }  // namespace
 
 bool Landlock::Prepare(const MappedOrder& order, Refusal* refusal) {
@@ -112,22 +112,70 @@ bool Landlock::Prepare(const MappedOrder& order, Refusal* refusal) {
   return AddRules(order, refusal);
 }
 
-// Handles no files and no network. The set only makes a domain, whose siblings can't trace it
-// (ptrace(2)) nor, since this ABI, signal it (landlock(7)).
-bool Landlock::PrepareSeparation(Refusal* refusal) {
+namespace {
+
+// The kernel says what is no directory: a stat(2) would ask the file system, which may not answer.
+// A rule that allows nothing here (listing a file) is not added.
+long AddRule(int ruleset, PathBeneath* beneath) {
+  const auto add = [&] {
+    return beneath->allowed == 0 ? 0
+                                 : kernel::Call(kAddRule, ruleset, kRulePathBeneath, beneath, 0);
+  };
+  const long result = add();
+  if (result != -EINVAL || (beneath->allowed & ~kOfFiles) == 0) return result;
+  beneath->allowed &= kOfFiles;
+  return add();
+}
+
+// The files that a process has in /proc are its user's: commands of a session could write to one
+// another's.
+bool IsProc(const char* path) {
+  return std::string_view(path) == "/proc";
+}
+
+// Allows writes and renames below all entries of the root directory but /proc. In a session nothing
+// can be made beside them: the root directory is read-only.
+bool AllowWritesOutsideProc(int ruleset, Refusal* refusal) {
+  ProcDirectory root("/");
+  if (!root.ok()) return refusal->Because(Layer::kCommandSeparation, root.descriptor());
+  const char* name = nullptr;
+  while (root.NextName(&name)) {
+    FixedText<NAME_MAX + 2> path;
+    path.Add("/").Add(name);
+    const std::string_view entry = name;
+    if (entry == "." || entry == ".." || IsProc(path.c_str())) continue;
+    PathBeneath beneath;
+    beneath.allowed = kWriteFile | kRefer;
+    beneath.parent = kernel::Open(path.c_str(), O_PATH);
+    if (beneath.parent < 0) continue;  // a link that leads nowhere
+    const long result = AddRule(ruleset, &beneath);
+    kernel::Close(beneath.parent);
+    if (result < 0) return refusal->Because(Layer::kCommandSeparation, result);
+  }
+  return true;
+}
+
+}  // namespace
+
+// The set makes a domain, whose siblings can't trace it (ptrace(2)) nor, since this ABI, signal it
+// (landlock(7)). A process that is no session's command sees no other's files in /proc.
+bool Landlock::PrepareSeparation(const OrderHeader& order, Refusal* refusal) {
   const long abi = kernel::Call(kCreateRuleset, nullptr, 0, kAskVersion);
   if (abi < kSignalsAbi) return true;
+  const bool is_session = (order.flags & kOrderSession) != 0;
   RulesetAttributes attributes;
   attributes.scoped = kScopeSignals;
+  if (is_session) attributes.handled_files = kWriteFile | kRefer;
   const long made = kernel::Call(kCreateRuleset, &attributes, sizeof attributes, 0);
   if (made < 0) return refusal->Because(Layer::kCommandSeparation, made);
   ruleset_ = static_cast<int>(made);
   kernel::SetCloseOnExec(ruleset_);
   enforced_ = {Layer::kCommandSeparation};
-  return true;
+  return !is_session || AllowWritesOutsideProc(ruleset_, refusal);
 }
 
 bool Landlock::AddRules(const MappedOrder& order, Refusal* refusal) {
+  const bool is_session = (order.header.flags & kOrderSession) != 0;
   for (char** rule = order.rules; *rule != nullptr; ++rule) {
     const char* const path = *rule + 1;
     const bool is_entry = **rule == kRuleReadEntry;
@@ -136,11 +184,8 @@ bool Landlock::AddRules(const MappedOrder& order, Refusal* refusal) {
     long result = beneath.parent;
     if (result >= 0) {
       beneath.allowed = Allowed(**rule) & handled_;
-      if (!IsDirectory(beneath.parent)) beneath.allowed &= kOfFiles;
-      // A rule that allows nothing here (listing a file) is not added.
-      result = beneath.allowed == 0
-                   ? 0
-                   : kernel::Call(kAddRule, ruleset_, kRulePathBeneath, &beneath, 0);
+      if (is_session && IsProc(path)) beneath.allowed &= ~kWriteFile;
+      result = AddRule(ruleset_, &beneath);
       kernel::Close(beneath.parent);
     }
     if (result >= 0 || is_entry) continue;  // an entry without a rule stays unreadable

@@ -15,8 +15,9 @@ class Landlock {
   bool Prepare(const MappedOrder& order, Refusal* refusal);
 
   // Replaces Prepare() if the policy has no Landlock: makes a set that only keeps commands from
-  // tracing and signalling one another. Does nothing where the kernel can't.
-  bool PrepareSeparation(Refusal* refusal);
+  // tracing and signalling one another and, in a session, from writing to files in /proc. Does
+  // nothing where the kernel can't.
+  bool PrepareSeparation(const OrderHeader& order, Refusal* refusal);
 
   // Applies the set to the calling process, the command's, which must have no_new_privs. Returns 0
   // or -errno.
