@@ -2,7 +2,7 @@
 
 import { readFileSync, realpathSync, statSync } from "node:fs";
 import { userInfo } from "node:os";
-import { delimiter, isAbsolute, join, resolve } from "node:path";
+import { delimiter, isAbsolute, join, relative, resolve } from "node:path";
 import type { NativeHomeView, PathStampsHandle } from "../../types/addon.js";
 import type { BubblewrapNativeRunnerOptions, SandboxHome } from "../../types/public.js";
 import { loadAddon } from "../native.js";
@@ -148,12 +148,16 @@ class Shape {
     return [...this.binds.filter((each) => stampOf(each) !== ""), ...same.map(({ host }) => host)];
   }
 
-  /** The path inside of one in the workspace or in a mount; undefined: it is in neither. */
+  /** The path inside of one in the workspace or in a mount; undefined: it is in neither, or bound at its own place. */
   shifted(path: string): string | undefined {
     const workspace = this.workspace.map((host) => ({ host, inside: kWorkspace }));
-    const within = [...workspace, ...this.shifts].filter(({ host }) => covers(host, path));
+    const bound = this.binds.map((host) => ({ host, inside: host }));
+    const within = [...bound, ...workspace, ...this.shifts].filter(({ host }) =>
+      covers(host, path),
+    );
     const nearest = within.sort((one, other) => other.host.length - one.host.length)[0];
-    return nearest && nearest.inside + path.slice(nearest.host.length);
+    if (nearest === undefined || bound.includes(nearest)) return undefined;
+    return join(nearest.inside, relative(nearest.host, path));
   }
 }
 
