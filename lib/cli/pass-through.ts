@@ -95,6 +95,7 @@ export function followSize(live: SandboxProcess): () => void {
   const terminal = ownTerminal();
   const resize = () => live.resize(sizeOf(terminal));
   terminal?.on("resize", resize);
+  resize(); // it may have changed since the command was started
   return () => void terminal?.removeListener("resize", resize);
 }
 

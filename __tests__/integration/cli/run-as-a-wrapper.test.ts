@@ -195,7 +195,7 @@ describeUnless(whyNoCli ?? whyNoBubblewrap, "run at a terminal", () => {
 
   test("with -it the command has a terminal of our size, that follows", async () => {
     const script =
-      'tty -s && stty size; trap "stty size; exit 5" WINCH; while :; do sleep 0.1; done';
+      'trap "stty size; exit 5" WINCH; tty -s && stty size; while :; do sleep 0.1; done';
     const { live, shows } = await atTerminal(["run", "-it", "--", "bash", "-c", script]);
     await shows(/30 100/);
     live.resize({ cols: 90, rows: 20 });
