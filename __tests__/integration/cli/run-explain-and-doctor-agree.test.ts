@@ -41,6 +41,12 @@ function cli(name: "run" | "explain" | "doctor", { env, options = [], config }: 
   return { status, stdout, stderr };
 }
 
+/** What --json prints where nothing was run. */
+const refusedAs = (exitCode: number, words: string) => ({
+  exitCode,
+  error: expect.objectContaining({ message: expect.stringContaining(words) }),
+});
+
 const denies = (layers: readonly string[]) =>
   layers.includes("network-namespace") || layers.includes("no-sockets") ? "deny" : "allow";
 
@@ -116,8 +122,9 @@ describeUnless(whyNo("bubblewrap") ?? whyNo("landlock"), "one policy", () => {
     const sources = { env: { OPENAGENTIC_BWRAP_PATH: "/nonexistent/bwrap" } };
     for (const name of ["run", "explain"] as const) {
       const { status, stdout, stderr } = cli(name, sources);
-      expect({ status, stdout }, name).toEqual({ status: 125, stdout: "" });
+      expect(status, name).toBe(125);
       expect(stderr, name).toContain("/nonexistent/bwrap");
+      expect(JSON.parse(stdout), name).toEqual(refusedAs(125, "/nonexistent/bwrap"));
     }
     expect(kSaid.doctor(sources).runtime).toBeNull();
   });
@@ -167,8 +174,9 @@ describeUnless(whyNo("bubblewrap") ?? whyNo("landlock"), "one policy", () => {
     const env = { OPENAGENTIC_SANDBOX_NETWORK: "deny" };
     for (const name of ["run", "explain"] as const) {
       const { status, stdout, stderr } = cli(name, { env, options: ["--network", "allow"] });
-      expect({ status, stdout }).toEqual({ status: 2, stdout: "" });
-      expect(stderr).toContain("OPENAGENTIC_SANDBOX_NETWORK=deny");
+      expect(status, name).toBe(2);
+      expect(stderr, name).toContain("OPENAGENTIC_SANDBOX_NETWORK=deny");
+      expect(JSON.parse(stdout), name).toEqual(refusedAs(2, "OPENAGENTIC_SANDBOX_NETWORK=deny"));
     }
     const open = { options: ["--network", "allow"] };
     expect(kSaid.run(open).network).toBe("allow");

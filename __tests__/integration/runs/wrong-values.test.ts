@@ -52,6 +52,17 @@ describeSandboxed("values", () => {
     }
   });
 
+  test("variables that are undefined are left out, as those of process.env may be", async () => {
+    const argv = ["sh", "-c", `echo "\${A-none} $B"`];
+    const env = { A: undefined, B: "b" };
+    for (const runner of runners) {
+      expect((await runner.exec({ argv, env })).stdoutText).toBe("none b\n");
+      const live = await runner.spawn({ argv, env });
+      expect((await live.stdout.toArray()).join("")).toBe("none b\n");
+      await live.result;
+    }
+  });
+
   test.each(kSizes)("resize throws for a wrong %s: %j", async (field, size, code) => {
     for (const runner of runners) {
       const pty = { cols: 80, rows: 24 };

@@ -52,7 +52,6 @@ export const kInputs: Wrong[] = [
   ["env", { env: null }, kType],
   ["env.A", { env: { A: 1 } }, kType],
   ["env.A", { env: { A: null } }, kType],
-  ["env.A", { env: { A: undefined } }, kType],
   ["env.A", { env: { A: {} } }, kType],
   ["env.A", { env: { A: "a\0b" } }, kValue],
   ["env", { env: { "A=B": "x" } }, kValue],

@@ -208,8 +208,9 @@ describeUnless(whyNoCli ?? whyNoBubblewrap, "tx", () => {
   test("another directory is had by --state-directory, everywhere", () => {
     const place = ["--state-directory", "../elsewhere"];
     const { stderr } = scene.run(place, kEdit);
-    const [id = ""] = readdirSync(join(scene.workspace, "../elsewhere"));
-    expect(stderr).toContain(`discard ${id} --state-directory ../elsewhere`);
+    const elsewhere = join(scene.workspace, "../elsewhere");
+    const [id = ""] = readdirSync(elsewhere);
+    expect(stderr).toContain(`discard ${id} --state-directory ${elsewhere}`);
     expect(scene.cli("tx", "list").stdout).toBe("no transactions\n");
     expect(scene.cli("tx", "list", ...place).stdout).toContain(id);
     expect(scene.cli("tx", "show", id).status).toBe(120);
