@@ -1,5 +1,7 @@
 /** A connection keeps its process alive while anything is awaited, and finds out soon that its broker is frozen. */
 
+import { setTimeout as delay } from "node:timers/promises";
+
 import { afterEach, expect, test } from "vitest";
 
 import { BrokerAccess } from "../../../lib/remote/broker/broker-access.js";
@@ -85,6 +87,34 @@ test("a broker that freezes is left for another one in time for a lease", async 
   // Not a figure: launchers end what runs when a lease of 4 s and the age of its last echo, 2 s, are over.
   expect(performance.now() - begun).toBeLessThan(6_000);
   expect(other.clients).toBe(1);
+  await connection.close();
+  connection.release();
+});
+
+test("a broker whose answers are behind a long message is not left", async () => {
+  const [first, second] = [await broker(), await broker()];
+  const connection = connectionTo(first, second);
+  connection.hold();
+  await connection.open();
+  connection.subscribe("long", () => {});
+  await connection.settled();
+  let losses = 0;
+  connection.listen({
+    disconnected: () => {
+      losses += 1;
+    },
+  });
+  const [slow, other] = first.clients === 1 ? [first, second] : [second, first];
+  slow.pongAfterMs = 2 ** 30;
+  slow.trickle(true);
+  const trickle = setInterval(() => slow.trickle(false), 200);
+  await delay(5_000); // a broker that sends nothing is left within 3 s
+  expect({ losses, clients: [slow.clients, other.clients] }).toEqual({
+    losses: 0,
+    clients: [1, 0],
+  });
+  clearInterval(trickle);
+  await eventually("the broker that is silent now is left", () => losses === 1); // the control
   await connection.close();
   connection.release();
 });

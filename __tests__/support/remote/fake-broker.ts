@@ -60,6 +60,12 @@ export class FakeBroker {
     this.#isFrozen = true;
   }
 
+  /** Sends every client one more part of a long message to its first subscription. */
+  trickle(isFirst: boolean): void {
+    const begin = isFirst ? `MSG long 1 ${1024 ** 2}\r\n` : "";
+    for (const { socket } of this.#clients) socket.write(`${begin}part`);
+  }
+
   async close(): Promise<void> {
     const closed = once(this.#server, "close");
     this.#server.close();

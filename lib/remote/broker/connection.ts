@@ -13,11 +13,13 @@ import { type Refused, refusedOf } from "./refused.js";
 const kReconnectMs = 250;
 /** A server that takes longer to answer is passed over for the next one. */
 const kConnectMs = 1_500;
-/**
- * Milliseconds between pings. A broker that misses two of them counts as gone: within 3 s, so that another one is found
- * before leases of 4 s are over.
- */
+/** Milliseconds between questions to the broker, and looks for what it has sent. */
 const kPingMs = 750;
+/**
+ * Looks in a row that find nothing, after which the broker counts as gone: within 3 s, so that another one is found
+ * before leases of 4 s are over. Any byte counts, since an answer may be behind long messages on a slow way.
+ */
+const kMostSilent = 2;
 /** Milliseconds that closing waits for the broker to take what is buffered. */
 const kFlushMs = 2_000;
 
@@ -43,19 +45,23 @@ export type Listener = {
 
 type Handle = { ref(): void; unref(): void };
 
+/** Returns the client's private socket and timer of pings; what the client does not have is undefined. */
+function innerOf(connection: NatsConnection) {
+  type Socket = { bytesRead?: number };
+  type Inner = { transport?: { socket?: Socket }; heartbeats?: { timer?: unknown } };
+  const { transport, heartbeats } = (connection as unknown as { protocol?: Inner }).protocol ?? {};
+  return { socket: transport?.socket, timer: heartbeats?.timer };
+}
+
 function isHandle(value: unknown): value is Handle {
   const { ref, unref } = (value ?? {}) as Partial<Handle>;
   return typeof ref === "function" && typeof unref === "function";
 }
 
-/**
- * Returns the client's private handles that keep the process alive: the socket, and the timer of the next ping. Empty
- * if the client has changed.
- */
+/** Returns what of the client keeps the process alive: the socket, and the timer of the next ping. */
 function handlesOf(connection: NatsConnection): Handle[] {
-  type Inner = { transport?: { socket?: unknown }; heartbeats?: { timer?: unknown } };
-  const { transport, heartbeats } = (connection as unknown as { protocol?: Inner }).protocol ?? {};
-  return [transport?.socket, heartbeats?.timer].filter(isHandle);
+  const { socket, timer } = innerOf(connection);
+  return [socket, timer].filter(isHandle);
 }
 
 /** True for an error that trying again can't solve. */
@@ -91,8 +97,6 @@ const kOptions: ConnectionOptions = {
   reconnectTimeWait: kReconnectMs,
   reconnectJitter: kReconnectMs / 2,
   timeout: kConnectMs,
-  pingInterval: kPingMs,
-  maxPingOut: 2,
   noAsyncTraces: true,
 };
 
@@ -238,6 +242,7 @@ export class Connection {
     this.#isConnected = true;
     this.#keep();
     void this.#watch(connection);
+    this.#lookForLife(connection);
     for (const listener of [...this.#listeners]) listener.connected?.(true);
   }
 
@@ -262,6 +267,31 @@ export class Connection {
         this.#sleep();
       } else if (type === "ping") this.#keep(); // there is a new timer now
     }
+  }
+
+  /** Reconnects where nothing comes from the broker: it is frozen, or the way to it is cut. */
+  #lookForLife(connection: NatsConnection): void {
+    let [answers, isAsked, silent, seen] = [0, false, 0, ""];
+    const timer = setInterval(() => {
+      if (connection !== this.#connection || connection.isClosed()) return clearInterval(timer);
+      const now = `${answers} ${connection.stats().inMsgs} ${innerOf(connection).socket?.bytesRead}`;
+      silent = this.#isConnected && now === seen ? silent + 1 : 0;
+      seen = now;
+      if (silent > kMostSilent) {
+        silent = 0;
+        void connection.reconnect().catch(() => {}); // it has been closed
+      } else if (!isAsked) {
+        isAsked = true;
+        const answered = () => {
+          isAsked = false;
+        };
+        void connection.flush().then(() => {
+          answers += 1;
+          answered();
+        }, answered);
+      }
+    }, kPingMs);
+    timer.unref();
   }
 
   #keep(): void {
