@@ -46,7 +46,8 @@ describeSandboxed("a runner for a caller", () => {
   });
 
   test("has the policy of a local one with the same options", async () => {
-    const own = new BubblewrapNativeRunner({ shadowDir });
+    // A worker shows its tools only where its policy says so.
+    const own = new BubblewrapNativeRunner({ shadowDir, tools: "none" });
     const callers = new BubblewrapNativeRunner({ shadowDir, ...narrowed({}).options });
     const command = { argv: ["true"] };
     expect((await callers.explain(command)).policyHash).toBe(
