@@ -104,7 +104,8 @@ export const secretsOf = (directories: readonly string[]): string[] =>
   directories.flatMap((home) => kSecretsOfHome.map((path) => `${home}/${path}`));
 
 /** Returns the absolute paths of this user's secrets. */
-export const defaultSecrets = (): string[] => secretsOf(homes());
+export const defaultSecrets = (resolve?: (path: string) => string): string[] =>
+  secretsOf(homes(resolve));
 
 /** The home directories of this user. */
 
@@ -144,11 +145,14 @@ export function stateDirectory(kind: "transactions" | "homes"): string {
   return join(state, "openagentic", kind);
 }
 
-/** Returns the home directories of this user as real paths: HOME's, and the account's if it differs. */
-export function homes(): string[] {
+/**
+ * Returns the home directories of this user as real paths: HOME's, and the account's if it differs.
+ * @param resolve returns the real path, or the path itself; default: blocks as long as its file system does.
+ */
+export function homes(resolve: (path: string) => string = realPath): string[] {
   const home = homedir();
   const named = new Set([homeDirectory(), home, accountHome() ?? home]);
-  return [...new Set([...named].map(realPath))].filter(
+  return [...new Set([...named].map((path) => resolve(path)))].filter(
     (path) => path.startsWith("/") && path !== "/",
   );
 }

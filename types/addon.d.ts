@@ -354,6 +354,18 @@ export interface NativeAddon {
   /** Returns the kernel's Landlock ABI; 0 if Landlock is missing or not enabled. */
   landlockAbi(): number;
   /**
+   * Looks at an absolute path on a thread of its own. Throws ERR_SANDBOX_SETUP, naming the path, if its file
+   * system has not answered in time; at once while an earlier look at it still waits. Looks here and now if all
+   * mounted file systems are this machine's own.
+   * @param patienceMs default 2,000.
+   */
+  expectAnswer(path: string, patienceMs?: number): void;
+  /**
+   * Resolves when the file system of an absolute path answers; rejects with ERR_SANDBOX_SETUP, naming the path,
+   * if it has not within 30 seconds. Holds up no thread of Node's pool. Keeps the process alive.
+   */
+  awaitAnswer(path: string): Promise<void>;
+  /**
    * Locks an open file for this descriptor alone, without waiting, until it is closed or the process ends
    * (flock(2)). Returns false if another process or another descriptor has locked it. Throws like Node's fs.
    */

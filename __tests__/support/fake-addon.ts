@@ -303,6 +303,8 @@ export class FakeAddon {
         term = () => 1;
       },
       lockFile: () => true,
+      expectAnswer: () => {},
+      awaitAnswer: async () => {},
       PathStamps: class {
         areSame = () => true;
       },

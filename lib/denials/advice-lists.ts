@@ -9,9 +9,12 @@ const kNames = [...kProtectedNames, ...kReadOnlyOfHome];
 
 let last: AdviceLists | undefined;
 
-/** For this user's current homes: called for each explained run, and nearly always the same. */
-export function adviceLists(): AdviceLists {
-  const now = homes();
+/**
+ * For this user's current homes: called for each explained run, and nearly always the same.
+ * @param resolve as for `homes`.
+ */
+export function adviceLists(resolve: (path: string) => string): AdviceLists {
+  const now = homes(resolve);
   if (last === undefined || last.homes.join() !== now.join()) {
     last = { homes: now, secrets: secretsOf(now), protectedNames: kNames };
   }

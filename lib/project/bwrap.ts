@@ -1,4 +1,4 @@
-import { realpathSync, statSync } from "node:fs";
+import { statSync } from "node:fs";
 import { isAbsolute, join, relative } from "node:path";
 
 import type { ProjectRunnerOptions } from "../../types/addon.js";
@@ -6,6 +6,7 @@ import type { AuditLogTarget } from "../../types/audit-log.js";
 import type { BubblewrapNetwork, EnvironmentPolicy, NativeLimits } from "../../types/public.js";
 import type { Transaction } from "../../types/transaction.js";
 import type { TransactionOptions } from "../../types/transaction-options.js";
+import { answeringRealPath, realPathIfAnswering } from "../answering-path.js";
 import { type AuditSink, takeAuditLog } from "../audit-log/sink.js";
 import { invalidState, invalidType, invalidValue, SandboxError } from "../errors.js";
 import { copyOptions, expectFields, type FieldsOf } from "../fields.js";
@@ -146,7 +147,8 @@ export class Bwrap {
    * @param additionalFolders further folders to share, absolute; must exist. Links are resolved, and
    * duplicates and folders inside others are merged.
    * @param allowNetwork gives commands the host's network instead of none; see also the option `network`.
-   * @throws TypeError naming the invalid argument.
+   * @throws TypeError naming the invalid argument; Error ERR_SANDBOX_SETUP with `fix`, after two seconds, naming
+   * a folder whose file system does not answer.
    */
   constructor(
     project: BwrapFolder,
@@ -171,7 +173,7 @@ export class Bwrap {
       bwrapPath: own.bwrapPath,
       folders: folders.bound,
       projects: folders.projects,
-      secrets: own.secrets ?? defaultSecrets(),
+      secrets: own.secrets ?? defaultSecrets(realPathIfAnswering),
       readOnly: own.readOnly ?? defaultReadOnly(folders.projects),
       network: network.native,
       envPolicy: own.envPolicy,
@@ -274,9 +276,11 @@ function realFolder(folder: BwrapFolder, field: string): string {
   const path = pathOf(folder, field);
   let reason = "it is a file";
   try {
-    const real = realpathSync(path);
+    const real = answeringRealPath(path);
     if (statSync(real).isDirectory()) return real;
   } catch (error) {
+    if (error instanceof Error && "code" in error && error.code === "ERR_SANDBOX_SETUP")
+      throw error;
     reason = error instanceof Error ? error.message : String(error);
   }
   throw invalidValue(
@@ -318,7 +322,7 @@ export function projectFolders(
 
 /** Returns the paths to protect in each of these projects (real paths). */
 function defaultReadOnly(projects: readonly string[]): string[] {
-  const shared = homes().flatMap((home) =>
+  const shared = homes(realPathIfAnswering).flatMap((home) =>
     projects
       .map((project) => relative(project, home))
       .filter((inside) => inside !== ".." && !inside.startsWith("../")),

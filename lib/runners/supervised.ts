@@ -24,6 +24,7 @@ import type {
   SandboxedExecResult,
   SandboxProcess,
 } from "../../types/public.js";
+import { realPathIfAnswering } from "../answering-path.js";
 import { adviceLists } from "../denials/advice-lists.js";
 import { fromNative, invalidValue, SandboxError } from "../errors.js";
 import { withReason } from "../exec-result.js";
@@ -130,7 +131,7 @@ export class Supervised<Handle extends RunnerHandle = RunnerHandle> {
       expectObject(input, "input");
       const signal = checkSignal(input.signal);
       const request = spawnRequestOf(input);
-      if (isExplained(request)) context.advice = adviceLists();
+      if (isExplained(request)) context.advice = adviceLists(realPathIfAnswering);
       // If reported after the call, it would be too late for a command that starts at once.
       if (signal?.aborted) context.isAborted = true;
       const live = new LiveProcess(handle, request, context, async (run) =>
@@ -293,7 +294,7 @@ export class Supervised<Handle extends RunnerHandle = RunnerHandle> {
     const callbacks = new Callbacks();
     if (signal?.aborted) context.isAborted = true;
     const request = requestOf(input, callbacks);
-    if (isExplained(request)) context.advice = adviceLists();
+    if (isExplained(request)) context.advice = adviceLists(realPathIfAnswering);
     const run = handle.exec(request, context);
     this.#runs.set(run.id, run.done);
     const abort = () => handle.abort(run.id);

@@ -17,6 +17,7 @@ import type {
   WorkspaceStat,
   WorkspaceWriteOptions,
 } from "../../types/files.js";
+import { untilAnswering } from "../answering-path.js";
 import { fromNative, invalidType } from "../errors.js";
 import { expectFields, type FieldsOf } from "../fields.js";
 import { loadAddon } from "../native.js";
@@ -100,6 +101,8 @@ export class NativeWorkspaceFiles implements WorkspaceFiles {
   async #call<Value>(use: (handle: WorkspaceFilesHandle) => Promise<Value>): Promise<Value> {
     try {
       for (let waits = this.#ready(); waits; waits = this.#ready(true)) await waits;
+      const waits = untilAnswering(this.#options.shadowDir);
+      if (waits) await waits;
       this.#handle ??= new (loadAddon().WorkspaceFiles)(this.#options, this.#transaction);
       return await use(this.#handle);
     } catch (error) {

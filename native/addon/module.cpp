@@ -13,6 +13,7 @@
 #include "policy/bubblewrap/bubblewrap_plan.h"
 #include "supervise/backends/launcher_backends.h"
 #include "supervise/host/program.h"
+#include "supervise/os/file_threads.h"
 #include "workspace/files/workspace_files.h"
 #include "workspace/tree/file_stat.h"
 
@@ -81,6 +82,33 @@ Napi::Value FindProgramOf(const Napi::CallbackInfo& info) {
   return found ? Napi::Value(Napi::String::New(env, found.value())) : env.Null();
 }
 
+// Throws if the file system of an absolute path does not answer; else does nothing, whatever the
+// path is.
+Napi::Value ExpectAnswer(const Napi::CallbackInfo& info) {
+  const Napi::Env env = info.Env();
+  if (!info[0].IsString()) return env.Undefined();
+  const std::string path = info[0].As<Napi::String>();
+  const auto look = [path] { LookAtPath(path); };
+  const std::uint64_t patience_ms =
+      info[1].IsNumber() ? info[1].As<Napi::Number>().Uint32Value() : BriefLooks::kPatienceMs;
+  auto* state = static_cast<EnvironmentState*>(info.Data());
+  if (const auto unanswered = state->looks().Do(path, look, patience_ms))
+    ThrowJsError(env, *unanswered);
+  return env.Undefined();
+}
+
+// Resolves when the file system of an absolute path answers.
+Napi::Value AwaitAnswer(const Napi::CallbackInfo& info) {
+  const Napi::Env env = info.Env();
+  napi_deferred deferred = nullptr;
+  napi_value done = nullptr;
+  if (!info[0].IsString() || napi_create_promise(env, &deferred, &done) != napi_ok)
+    return env.Undefined();
+  auto* state = static_cast<EnvironmentState*>(info.Data());
+  return state->AwaitAnswer(info[0].As<Napi::String>(), deferred) ? Napi::Value(env, done)
+                                                                  : env.Undefined();
+}
+
 // Returns true if it has locked the open file for this descriptor alone.
 Napi::Value LockFileOf(const Napi::CallbackInfo& info) {
   const Napi::Env env = info.Env();
@@ -130,6 +158,8 @@ Napi::Object Init(Napi::Env env, Napi::Object exports) {
               Napi::Function::New(env, AnswerNetworkQuestion, "answerNetworkQuestion", state));
   exports.Set("landlockAbi", Napi::Function::New(env, LandlockAbiOf, "landlockAbi"));
   exports.Set("findProgram", Napi::Function::New(env, FindProgramOf, "findProgram"));
+  exports.Set("expectAnswer", Napi::Function::New(env, ExpectAnswer, "expectAnswer", state));
+  exports.Set("awaitAnswer", Napi::Function::New(env, AwaitAnswer, "awaitAnswer", state));
   exports.Set("lockFile", Napi::Function::New(env, LockFileOf, "lockFile"));
   exports.Set("entryState", Napi::Function::New(env, EntryStateOf, "entryState"));
   DefinePathStamps(env, exports);

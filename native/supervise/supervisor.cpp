@@ -76,8 +76,16 @@ Result<std::unique_ptr<Supervisor>> Supervisor::Start(const Options& options) {
   made->shared_.loop = &made->loop_;
   made->shared_.launcher = std::move(*launcher);
   made->shared_.null_device = std::move(*null_device);
+  failed = made->files_.Open(&made->loop_);
+  if (failed != 0) {
+    made->queue_.Close();
+    uv_run(&made->loop_, UV_RUN_DEFAULT);
+    uv_loop_close(&made->loop_);
+    return Error{ErrorCode::kSetup, uv_strerror(failed), ""};
+  }
+  made->shared_.files = &made->files_;
   made->shared_.programs = std::make_unique<Programs>(&made->loop_, made->shared_.null_device.get(),
-                                                      options.search_path);
+                                                      options.search_path, &made->files_);
   made->shared_.cgroups = CgroupParent::Detect();
   made->questions_.set_loop(&made->loop_);
   made->shared_.questions = &made->questions_;
@@ -85,6 +93,7 @@ Result<std::unique_ptr<Supervisor>> Supervisor::Start(const Options& options) {
   failed = uv_thread_create(&made->thread_, Main, made.get());
   if (failed != 0) {
     made->queue_.Close();
+    made->files_.Close();
     uv_run(&made->loop_, UV_RUN_DEFAULT);
     uv_loop_close(&made->loop_);
     return Error{ErrorCode::kSetup, uv_strerror(failed), ""};
@@ -130,6 +139,9 @@ void Supervisor::CloseSession(std::uint64_t session) {
 void Supervisor::Submit(const PortWait& wait) {
   queue_.Post(wait);
 }
+void Supervisor::Submit(PathRequest request) {
+  queue_.Post(std::move(request));
+}
 void Supervisor::StopWait(std::uint64_t wait) {
   queue_.Post(StopWaitRequest{wait});
 }
@@ -158,6 +170,8 @@ void Supervisor::OnMessage(Message message) {
     ServeSession(*session);
   } else if (const auto* wait = std::get_if<PortWait>(&message)) {
     ServeWait(*wait);
+  } else if (const auto* path = std::get_if<PathRequest>(&message)) {
+    ServePath(*path);
   } else if (const auto* stop = std::get_if<StopWaitRequest>(&message)) {
     ports_.Stop(stop->wait);
   } else if (const auto* answer = std::get_if<AnswerMessage>(&message)) {
@@ -303,6 +317,15 @@ void Supervisor::ServeWait(const PortWait& wait) {
   ports_.Add(&loop_, wait);
 }
 
+void Supervisor::ServePath(const PathRequest& request) {
+  const auto path = std::make_shared<const std::string>(request.path);
+  files_.Do(
+      path.get(), [path] { LookAtPath(*path); },
+      [this, path, id = request.request](const std::optional<Error>& unanswered) {
+        listener_->OnPath(id, unanswered);
+      });
+}
+
 void Supervisor::BeginClose() {
   if (closing_) return;
   closing_ = true;
@@ -316,7 +339,9 @@ void Supervisor::BeginClose() {
   const auto sessions = sessions_;  // a copy: closing a session may remove it
   for (const auto& [id, session] : sessions)
     session->Close(kShuttingDown);
-  shared_.programs->Close();  // last: all that wait for a program have been cancelled by now
+  // Last: all that wait for a program or for the host's files have been cancelled by now.
+  shared_.programs->Close();
+  files_.Close();
   CloseLoopIfDone();
 }
 

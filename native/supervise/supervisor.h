@@ -147,6 +147,8 @@ class RunListener {
   virtual void OnPool(std::uint64_t request, Result<std::size_t> prewarmed) = 0;
   // Reports how a wait for a port ended.
   virtual void OnPort(std::uint64_t wait, PortState state) = 0;
+  // A path has answered, or did not within FileThreads::kPatienceMs.
+  virtual void OnPath(std::uint64_t request, const std::optional<Error>& unanswered) = 0;
   // A session opened, with the layers of its commands, or failed to open; an open session ended,
   // and why.
   virtual void OnSessionOpen(std::uint64_t session, Result<LayerRecord> layers) = 0;
@@ -203,6 +205,14 @@ class Supervisor {
 
   // Is answered by OnPort.
   void Submit(const PortWait& wait);
+  // Looks at a path of the host on a thread that can be left behind. Is answered by OnPath.
+  // `request` is unique.
+  struct PathRequest {
+    std::uint64_t request = 0;
+    std::string path;
+  };
+  void Submit(PathRequest request);
+
   // Does nothing if the wait has ended.
   void StopWait(std::uint64_t wait);
 
@@ -237,7 +247,7 @@ class Supervisor {
   struct CloseRequest {};
   using Message =
       std::variant<Job, AbortRequest, LiveMessage, PoolRequest, SessionRequest, PortWait,
-                   StopWaitRequest, AnswerMessage, LeaseMessage, CloseRequest>;
+                   PathRequest, StopWaitRequest, AnswerMessage, LeaseMessage, CloseRequest>;
 
   explicit Supervisor(RunListener* listener)
       : listener_(listener),
@@ -262,6 +272,7 @@ class Supervisor {
   void ServePool(const PoolRequest& request);
   void ServeSession(const SessionRequest& order);
   void ServeWait(const PortWait& wait);
+  void ServePath(const PathRequest& request);
   PortState LookForPort(const PortWait& wait) const;
   void BeginClose();
   void CloseLoopIfDone();
@@ -274,7 +285,9 @@ class Supervisor {
 
   // Supervisor thread only from here on.
   OpenQuestions questions_;  // outlives all askers
-  SupervisorContext shared_;
+  FileThreads files_;
+  std::shared_ptr<SupervisorContext> context_ = std::make_shared<SupervisorContext>();
+  SupervisorContext& shared_ = *context_;
   SandboxPools pools_;
   PortWaits ports_;
   Lanes lanes_;

@@ -5,6 +5,7 @@ import type {
   TransactionHandle,
 } from "../../../types/addon-transaction.js";
 import type { Change, ChangesOptions, CommitOptions } from "../../../types/transaction.js";
+import { realPathIfAnswering } from "../../answering-path.js";
 import { invalidType, invalidValue, TransactionError } from "../../errors.js";
 import { expectFields, expectObject, type FieldsOf } from "../../fields.js";
 import { homes } from "../../protected-paths.js";
@@ -66,7 +67,7 @@ export async function reportedChanges(
   if (!details) return unpacked(await handle.changes(options));
   const [packed, { refused }] = await Promise.all([
     handle.changes({ ...options, versions: true }),
-    handle.check({ ...options, protectedNames, homes: homes() }),
+    handle.check({ ...options, protectedNames, homes: homes(realPathIfAnswering) }),
   ]);
   const changes = await unpacked(packed);
   const paths = new Set(refused.map(({ path }) => path));
@@ -139,7 +140,7 @@ export function commitRequest(
   const request = {
     ...asked,
     protectedNames,
-    homes: homes(),
+    homes: homes(realPathIfAnswering),
     ...(expected !== undefined && { expected: expectedOf(expected) }),
     ...(contents !== undefined && { contents: contentsOf(contents) }),
   };

@@ -16,6 +16,7 @@ import type {
   Transaction,
   TransactionRun,
 } from "../../../types/transaction.js";
+import { untilAnswering } from "../../answering-path.js";
 import type { AuditSink } from "../../audit-log/sink.js";
 import { fromNative, invalidValue, TransactionError } from "../../errors.js";
 import { HomeSource } from "../../home/home-view.js";
@@ -64,6 +65,7 @@ export class WorkspaceTransaction extends SessionRunner implements Transaction {
   #looksAgain = false;
   #freshening: Promise<void> | undefined;
   #discarded: Promise<void> | undefined;
+  readonly #workspace: string;
 
   /** @param directory holds the transactions. */
   constructor(
@@ -102,6 +104,7 @@ export class WorkspaceTransaction extends SessionRunner implements Transaction {
     this.backendReason = backendReason;
     this.recovered = recovered;
     this.#supervised = supervised;
+    this.#workspace = runner.shadowDir;
     this.#handle = handle;
     this.#protectedNames = protectedNames;
     registerMembership(this, {
@@ -125,6 +128,8 @@ export class WorkspaceTransaction extends SessionRunner implements Transaction {
   async changes(options: ChangesOptions = {}): Promise<Change[]> {
     try {
       const handle = this.#handle;
+      const waits = untilAnswering(this.#workspace);
+      if (waits) await waits;
       return await stoppedAtExit(handle, () =>
         reportedChanges(handle, options, this.#protectedNames),
       );
@@ -135,6 +140,8 @@ export class WorkspaceTransaction extends SessionRunner implements Transaction {
 
   async diff(options: DiffOptions = {}): Promise<string> {
     try {
+      const waits = untilAnswering(this.#workspace);
+      if (waits) await waits;
       return await stoppedAtExit(this.#handle, () => this.#handle.diff(options));
     } catch (error) {
       throw fromNative(error);
@@ -312,6 +319,8 @@ export class WorkspaceTransaction extends SessionRunner implements Transaction {
   /** Returns the result of `work`, and converts its errors to a SandboxError. */
   async #native<Value>(work: () => Promise<Value>): Promise<Value> {
     try {
+      const waits = untilAnswering(this.#workspace);
+      if (waits) await waits;
       return await work();
     } catch (error) {
       throw fromNative(error);

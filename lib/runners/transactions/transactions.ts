@@ -9,6 +9,7 @@ import type {
   ResumeOptions,
   TransactionOptions,
 } from "../../../types/transaction-options.js";
+import { untilAnswering } from "../../answering-path.js";
 import type { AuditSink } from "../../audit-log/sink.js";
 import { fromNative, invalidType, SandboxError } from "../../errors.js";
 import { copyOptions, expectFields, type FieldsOf } from "../../fields.js";
@@ -47,6 +48,8 @@ export async function listTransactions(
   expectFields(options, "options", kListOptions);
   const directory = namedDirectory(options.directory);
   try {
+    const waits = untilAnswering(directory);
+    if (waits) await waits;
     const listed = await loadAddon().listTransactions({ directory });
     return listed.map(({ id, workspace, createdMs, ...rest }) => ({
       id,
@@ -131,6 +134,8 @@ export class Transactions {
   ): Promise<Transaction> {
     this.#expectOpen();
     try {
+      const waits = untilAnswering(this.#policy.runner.shadowDir, directory);
+      if (waits) await waits;
       const handle = new (loadAddon().Transaction)();
       const opened = await stoppedAtExit(handle, () => open(handle));
       const its = { counts: this.#counts, directory };

@@ -110,6 +110,14 @@ std::optional<std::uint64_t> EnvironmentState::Submit(PortWait wait, napi_deferr
   return wait.id;
 }
 
+bool EnvironmentState::AwaitAnswer(std::string path, napi_deferred deferred) {
+  if (!StartSupervisor()) return false;
+  const std::uint64_t request = paths_.Add(deferred);
+  KeepAliveWhilePending();
+  supervisor_->Submit(Supervisor::PathRequest{request, std::move(path)});
+  return true;
+}
+
 void EnvironmentState::StopWait(std::uint64_t wait) {
   if (supervisor_ && !tearing_down_) supervisor_->StopWait(wait);
 }
@@ -141,6 +149,8 @@ void EnvironmentState::Deliver(events::Item item) {
           pool_requests_.Deliver(event);
         } else if constexpr (std::is_same_v<Event, events::PortAnswer>) {
           port_waits_.Deliver(event);
+        } else if constexpr (std::is_same_v<Event, events::PathAnswer>) {
+          paths_.Deliver(event);
         } else if constexpr (std::is_same_v<Event, events::SessionOpen> ||
                              std::is_same_v<Event, events::SessionGone>) {
           sessions_.Deliver(event);
@@ -160,7 +170,7 @@ void EnvironmentState::Deliver(events::Item item) {
 void EnvironmentState::KeepAliveWhilePending() {
   if (tearing_down_) return;
   event_queue_.KeepAlive(!runs_.empty() || !pool_requests_.empty() || !port_waits_.empty() ||
-                         sessions_.keep_alive());
+                         !paths_.empty() || sessions_.keep_alive());
 }
 
 void EnvironmentState::TearDown() {
@@ -169,6 +179,7 @@ void EnvironmentState::TearDown() {
   runs_.Clear();
   pool_requests_.Clear();
   port_waits_.Clear();
+  paths_.Clear();
   sessions_.Clear();
   askers_.Clear();
   event_queue_.Silence();  // JavaScript can't run any more

@@ -84,6 +84,13 @@ class EnvironmentState {
   NetworkAskers& askers() { return askers_; }
   void Answer(std::uint64_t question, NetworkAnswer answer);
 
+  // Settles `deferred` when the file system of an absolute path has answered, or is waited for no
+  // more. False if a JavaScript exception is pending, or the environment is closing.
+  bool AwaitAnswer(std::string path, napi_deferred deferred);
+
+  // Looks at paths that a caller waits for.
+  BriefLooks& looks() { return looks_; }
+
   // A reference for objects that may outlive this: nullptr as soon as the tear-down begins.
   std::shared_ptr<EnvironmentState*> back_reference() const { return back_reference_; }
 
@@ -93,6 +100,7 @@ class EnvironmentState {
         runs_(env),
         pool_requests_(env),
         port_waits_(env),
+        paths_(env),
         sessions_(env),
         askers_(env) {}
 
@@ -109,8 +117,10 @@ class EnvironmentState {
   PendingRuns runs_;
   PendingPoolRequests pool_requests_;
   PendingPortWaits port_waits_;
+  PendingPaths paths_;
   PendingSessions sessions_;
   NetworkAskers askers_;
+  BriefLooks looks_;
   std::uint64_t last_lane_ = 0;
   std::uint64_t last_pool_ = 0;
   std::uint64_t last_session_ = 0;

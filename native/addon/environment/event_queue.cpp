@@ -89,6 +89,10 @@ void EventQueue::OnPort(std::uint64_t wait, PortState state) {
   Post(events::PortAnswer{wait, state});
 }
 
+void EventQueue::OnPath(std::uint64_t request, const std::optional<Error>& unanswered) {
+  Post(events::PathAnswer{request, unanswered});
+}
+
 void EventQueue::OnSessionOpen(std::uint64_t session, Result<LayerRecord> layers) {
   Post(events::SessionOpen{session, std::move(layers)});
 }

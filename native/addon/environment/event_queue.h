@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -48,6 +49,11 @@ struct PortAnswer {
   PortState state;
 };
 
+struct PathAnswer {
+  std::uint64_t request;
+  std::optional<Error> unanswered;
+};
+
 struct SessionOpen {
   std::uint64_t session;
   Result<LayerRecord> layers;
@@ -68,8 +74,8 @@ struct QuestionGone {
   std::uint64_t question;
 };
 
-using Item = std::variant<Chunk, Event, Connection, Ended, PoolAnswer, PortAnswer, SessionOpen,
-                          SessionGone, Question, QuestionGone>;
+using Item = std::variant<Chunk, Event, Connection, Ended, PoolAnswer, PortAnswer, PathAnswer,
+                          SessionOpen, SessionGone, Question, QuestionGone>;
 
 }  // namespace native_runner::events
 
@@ -110,6 +116,7 @@ class EventQueue final : public RunListener {
   void OnEnd(std::uint64_t run, RunResult result) override;
   void OnPool(std::uint64_t request, Result<std::size_t> prewarmed) override;
   void OnPort(std::uint64_t wait, PortState state) override;
+  void OnPath(std::uint64_t request, const std::optional<Error>& unanswered) override;
   void OnSessionOpen(std::uint64_t session, Result<LayerRecord> layers) override;
   void OnSessionGone(std::uint64_t session, const std::string& reason) override;
   void OnNetworkQuestion(std::uint64_t question, std::uint64_t asker,

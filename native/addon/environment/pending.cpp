@@ -199,6 +199,24 @@ void PendingPortWaits::Deliver(const events::PortAnswer& answer) {
   if (builder.ok()) napi_resolve_deferred(env_, deferred, state);
 }
 
+std::uint64_t PendingPaths::Add(napi_deferred deferred) {
+  requests_.emplace(++last_request_, deferred);
+  return last_request_;
+}
+
+void PendingPaths::Deliver(const events::PathAnswer& answer) {
+  const auto found = requests_.find(answer.request);
+  if (found == requests_.end()) return;
+  const Napi::HandleScope handles(env_);
+  napi_deferred deferred = found->second;
+  requests_.erase(found);
+  if (answer.unanswered) {
+    napi_reject_deferred(env_, deferred, MakeJsError(env_, *answer.unanswered));
+    return;
+  }
+  napi_resolve_deferred(env_, deferred, env_.Undefined());
+}
+
 std::uint64_t NetworkAskers::Add(Napi::Object handle, const Napi::Function& on_request) {
   handle.DefineProperty(Napi::PropertyDescriptor::Value("onRequest", on_request));
   askers_.emplace(++last_asker_, Napi::Weak(on_request));

@@ -123,6 +123,24 @@ class PendingPortWaits {
   std::uint64_t last_wait_ = 0;
 };
 
+// The paths whose answer one Node environment awaits: each settles a promise. JavaScript thread.
+class PendingPaths {
+ public:
+  explicit PendingPaths(Napi::Env env) : env_(env) {}
+
+  // Returns the request's number, from 1 on.
+  std::uint64_t Add(napi_deferred deferred);
+  bool empty() const { return requests_.empty(); }
+  void Clear() { requests_.clear(); }
+
+  void Deliver(const events::PathAnswer& answer);
+
+ private:
+  Napi::Env env_;
+  std::map<std::uint64_t, napi_deferred> requests_;
+  std::uint64_t last_request_ = 0;
+};
+
 // The JavaScript functions that the networks by domain of one Node environment ask, by number. The
 // runner's handle keeps each alive, and this does not, since the function may hold the runner: a
 // collected one answers nothing. Questions keep no loop alive; the runs that wait for them do.

@@ -248,7 +248,14 @@ void BubblewrapBackend::Prepare(const ExecRequest& request, SupervisorContext& s
                                 Ready ready) const {
   shared.programs->Get(policy_.bwrap_path, [this, &request, &shared, ready = std::move(ready)](
                                                Result<std::shared_ptr<const Program>> program) {
-    ready(program ? Plan(request, **program, shared) : Result<Preparation>(program.error()));
+    if (!program) return ready(program.error());
+    PlanFromHost(
+        request, shared,
+        [this, program = std::move(*program), &shared](const ExecRequest& asked,
+                                                       const HostView& view) {
+          return Plan(asked, *program, shared, view);
+        },
+        ready);
   });
 }
 
@@ -338,8 +345,9 @@ std::optional<Error> BubblewrapBackend::TakeHome(const ExecRequest& request,
   return std::nullopt;
 }
 
-Result<BubblewrapBackend::HostParts> BubblewrapBackend::OpenHostParts(
-    const ExecRequest& request, const Program& program, SupervisorContext& shared) const {
+Result<BubblewrapBackend::HostParts> BubblewrapBackend::OpenHostParts(const ExecRequest& request,
+                                                                      const Program& program,
+                                                                      const HostView& view) const {
   TRY_ASSIGN(auto cwd, WorkspaceRelative(request.cwd, "NativeRunner.exec"));
   TRY_ASSIGN(auto workspace, OpenWorkspace(policy_.shadow_dir));
   std::shared_ptr<const MountedWorkspace> mounted;
@@ -349,7 +357,7 @@ Result<BubblewrapBackend::HostParts> BubblewrapBackend::OpenHostParts(
       return Error{ErrorCode::kClosed, "the transaction was closed", "open another one"};
     TRY(TakeMounted(*mounted, program, &workspace));
   }
-  TRY_ASSIGN(auto facts, shared.host.Look(policy_, program.features));
+  TRY_ASSIGN(auto facts, view.host.Look(policy_, program.features));
   TRY_ASSIGN(auto mounts, OpenHostMounts(policy_.mounts));
   if (mounted) {
     TRY(CheckMounts(*mounted, policy_.mounts, mounts));
@@ -407,7 +415,7 @@ std::optional<Error> BubblewrapBackend::OrderConfinement(const ExecRequest& requ
 // Decides whether a prewarmed sandbox or a clone may take the place of the plan's.
 void BubblewrapBackend::AllowReuse(const ExecRequest& request, const CachedPlan& cached,
                                    const HostParts& host, const Program& program,
-                                   const std::string& cold_reason, SupervisorContext& shared,
+                                   const std::string& cold_reason, const HostView& view,
                                    SpawnPlan* plan) const {
   const bool can_wait = CanBePrewarmed(policy_) && program.features.bind_fd;
   plan->allow_prewarmed = request.allow_prewarmed && can_wait && !plan->wants_cgroup;
@@ -417,7 +425,7 @@ void BubblewrapBackend::AllowReuse(const ExecRequest& request, const CachedPlan&
   std::vector<int> bound = {host.workspace.directory.get()};
   for (const OpenedMount& mount : host.mounts)
     bound.push_back(mount.file.get());
-  plan->fingerprint = FingerprintOf(cached.fingerprint, bound, &shared.host_watch);
+  plan->fingerprint = FingerprintOf(cached.fingerprint, bound, view.state);
   if (plan->fingerprint.valid()) return;
   plan->allow_prewarmed = false;
   plan->clones_of = 0;
@@ -443,9 +451,10 @@ std::optional<Error> BubblewrapBackend::GiveDescriptors(const CachedPlan& cached
 }
 
 Result<Preparation> BubblewrapBackend::Plan(const ExecRequest& request, const Program& program,
-                                            SupervisorContext& shared) const {
+                                            const SupervisorContext& shared,
+                                            const HostView& view) const {
   TRY(CheckFeatures(request, program));
-  TRY_ASSIGN(auto host, OpenHostParts(request, program, shared));
+  TRY_ASSIGN(auto host, OpenHostParts(request, program, view));
 
   const bool strict = policy_.isolation == Isolation::kStrict;
   Preparation preparation;
@@ -477,7 +486,7 @@ Result<Preparation> BubblewrapBackend::Plan(const ExecRequest& request, const Pr
   TRY(OrderConfinement(request, host, cached.facts.home.get(), &preparation));
 
   const std::string cold_reason = ColdReason(cached, program, plan.holds != nullptr);
-  AllowReuse(request, cached, host, program, cold_reason, shared, &plan);
+  AllowReuse(request, cached, host, program, cold_reason, view, &plan);
   const int launcher = shared.launcher.get();
   const auto mounted = host.mounted;
   TRY(GiveDescriptors(cached, std::move(host), program, launcher, &plan));

@@ -80,7 +80,7 @@ class BubblewrapBackend : public Backend {
 
   // Returns the plan as data, for `explain`; starts nothing, and keeps nothing open.
   Result<Preparation> Plan(const ExecRequest& request, const Program& program,
-                           SupervisorContext& shared) const;
+                           const SupervisorContext& shared, const HostView& view) const;
 
   const BubblewrapPolicy& policy() const { return policy_; }
 
@@ -120,20 +120,20 @@ class BubblewrapBackend : public Backend {
   std::optional<Error> CheckFeatures(const ExecRequest& request, const Program& program) const;
   std::optional<Error> TakeHome(const ExecRequest& request, HostFacts* facts) const;
   Result<HostParts> OpenHostParts(const ExecRequest& request, const Program& program,
-                                  SupervisorContext& shared) const;
+                                  const HostView& view) const;
   void RecordRun(const ExecRequest& request, const CachedPlan& cached, const HostParts& host,
                  const LayerRecord& limits, Preparation* preparation) const;
   std::optional<Error> OrderConfinement(const ExecRequest& request, const HostParts& host,
                                         const HomeView* home, Preparation* preparation) const;
   void AllowReuse(const ExecRequest& request, const CachedPlan& cached, const HostParts& host,
-                  const Program& program, const std::string& cold_reason, SupervisorContext& shared,
+                  const Program& program, const std::string& cold_reason, const HostView& view,
                   SpawnPlan* plan) const;
   std::optional<Error> GiveDescriptors(const CachedPlan& cached, HostParts host,
                                        const Program& program, int launcher, SpawnPlan* plan) const;
 
   BubblewrapPolicy policy_;
   std::shared_ptr<const CurrentWorkspace> transaction_;  // nullptr: no transaction
-  mutable std::optional<CachedPlan> cached_;             // supervisor thread only
+  mutable std::optional<CachedPlan> cached_;             // one thread at a time
 };
 
 }  // namespace native_runner

@@ -26,6 +26,7 @@
 #include "protocol/order.h"
 #include "supervise/host/host.h"
 #include "supervise/os/file.h"
+#include "supervise/os/file_threads.h"
 
 namespace native_runner {
 namespace {
@@ -34,12 +35,14 @@ constexpr std::size_t kAccountBytes = std::size_t{64} << 10U;
 
 std::optional<std::string> ResolvedPath(const std::string& path) {
   std::array<char, PATH_MAX> real{};
+  NotePath(path);
   if (realpath(path.c_str(), real.data()) == nullptr) return std::nullopt;
   return real.data();
 }
 
 // Uses statx(2), since older glibc versions do not export lstat(2).
 bool Look(const std::string& path, struct statx* status) {
+  NotePath(path);
   return statx(AT_FDCWD, path.c_str(), AT_SYMLINK_NOFOLLOW, STATX_TYPE | STATX_INO, status) == 0;
 }
 
@@ -226,11 +229,17 @@ RunRecord FirejailBackend::Unprepared(const ExecRequest& request) const {
 
 void FirejailBackend::Prepare(const ExecRequest& request, SupervisorContext& shared,
                               Ready ready) const {
-  ready(Plan(request, shared));
+  PlanFromHost(
+      request, shared,
+      [this, &shared](const ExecRequest& asked, const HostView& view) {
+        return Plan(asked, shared, view);
+      },
+      std::move(ready));
 }
 
 Result<Preparation> FirejailBackend::Plan(const ExecRequest& request,
-                                          SupervisorContext& shared) const {
+                                          const SupervisorContext& shared,
+                                          const HostView& view) const {
   auto program = FindProgram(policy_.firejail_path, shared.programs->search_path());
   if (!program) {
     program.error().fix = kInstall;
@@ -243,7 +252,7 @@ Result<Preparation> FirejailBackend::Plan(const ExecRequest& request,
   FirejailFacts facts;
   const bool plans = !policy_.profile;
   if (plans) {
-    TRY_ASSIGN(auto looked, LookForFirejail(policy_, workspace.path, shared.host.FindSecrets()));
+    TRY_ASSIGN(auto looked, LookForFirejail(policy_, workspace.path, view.host.FindSecrets()));
     facts = std::move(looked);
     TRY_ASSIGN(auto planned, PlanFirejail(facts));
     plan = std::move(planned);

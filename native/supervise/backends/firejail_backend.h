@@ -20,7 +20,8 @@ class FirejailBackend : public Backend {
   const FirejailPolicy& policy() const { return policy_; }
 
  private:
-  Result<Preparation> Plan(const ExecRequest& request, SupervisorContext& shared) const;
+  Result<Preparation> Plan(const ExecRequest& request, const SupervisorContext& shared,
+                           const HostView& view) const;
   RunRecord Record(const ExecRequest& request, const std::vector<std::string>& options) const;
 
   FirejailPolicy policy_;

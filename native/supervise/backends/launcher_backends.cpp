@@ -16,6 +16,7 @@
 #include "policy/text/text.h"
 #include "protocol/order.h"
 #include "supervise/os/file.h"
+#include "supervise/os/file_threads.h"
 
 namespace native_runner {
 
@@ -25,11 +26,16 @@ RunRecord LocalBackend::Unprepared(const ExecRequest& request) const {
 
 void LocalBackend::Prepare(const ExecRequest& request, SupervisorContext& shared,
                            Ready ready) const {
-  ready(Plan(request, shared));
+  PlanFromHost(
+      request, shared,
+      [this, &shared](const ExecRequest& asked, const HostView& view) {
+        return Plan(asked, shared, view);
+      },
+      std::move(ready));
 }
 
-Result<Preparation> LocalBackend::Plan(const ExecRequest& request,
-                                       const SupervisorContext& shared) const {
+Result<Preparation> LocalBackend::Plan(const ExecRequest& request, const SupervisorContext& shared,
+                                       const HostView& /*view*/) const {
   TRY_ASSIGN(auto relative, WorkspaceRelative(request.cwd, "LocalNativeRunner"));
   TRY_ASSIGN(auto workspace, OpenWorkspace(policy_.shadow_dir));
   TRY_ASSIGN(const auto entered, MountedOf(transaction_));
@@ -60,6 +66,7 @@ constexpr std::array kDevices = {"/dev/null",   "/dev/zero",    "/dev/full",
                                  "/dev/random", "/dev/urandom", "/dev/tty"};
 
 bool Exists(const std::string& path) {
+  NotePath(path);
   return access(path.c_str(), F_OK) == 0;
 }
 
@@ -87,6 +94,7 @@ void AddAround(const std::vector<std::string>& secrets, const std::string& path,
     return;
   }
   rules->push_back(Rule(kRuleList, path));
+  NotePath(path);
   DIR* entries = opendir(path.c_str());
   if (entries == nullptr) return;  // a directory that we can't list gets no rules
   while (const dirent* entry = readdir(entries)) {
@@ -96,6 +104,7 @@ void AddAround(const std::vector<std::string>& secrets, const std::string& path,
     // A dangling link can't be opened; any other link is judged by its target.
     std::array<char, PATH_MAX> real{};
     if (entry->d_type == DT_LNK || entry->d_type == DT_UNKNOWN) {
+      NotePath(below);
       if (realpath(below.c_str(), real.data()) == nullptr) continue;
       const bool is_link = below != real.data();
       if (is_link && HoldsSecret(secrets, real.data())) continue;
@@ -202,11 +211,17 @@ RunRecord LandlockBackend::Unprepared(const ExecRequest& request) const {
 
 void LandlockBackend::Prepare(const ExecRequest& request, SupervisorContext& shared,
                               Ready ready) const {
-  ready(Plan(request, shared));
+  PlanFromHost(
+      request, shared,
+      [this, &shared](const ExecRequest& asked, const HostView& view) {
+        return Plan(asked, shared, view);
+      },
+      std::move(ready));
 }
 
 Result<Preparation> LandlockBackend::Plan(const ExecRequest& request,
-                                          SupervisorContext& shared) const {
+                                          const SupervisorContext& shared,
+                                          const HostView& view) const {
   if (LandlockAbi() == 0) return NoLandlock();
   TRY_ASSIGN(auto relative, WorkspaceRelative(request.cwd, "NativeRunner.exec"));
   if (request.Is<SessionSandbox>() && request.limits.memory_bytes) {
@@ -218,7 +233,7 @@ Result<Preparation> LandlockBackend::Plan(const ExecRequest& request,
   if (entered) {
     TRY(TakeCopy(*entered, &workspace));
   }
-  TRY_ASSIGN(auto rules, LandlockRules(policy_, shared.host.FindSecrets(), workspace.path));
+  TRY_ASSIGN(auto rules, LandlockRules(policy_, view.host.FindSecrets(), workspace.path));
 
   Preparation preparation;
   SpawnPlan& plan = preparation.plan.emplace<SpawnPlan>();

@@ -25,7 +25,8 @@ class LocalBackend : public Backend {
   const LocalPolicy& policy() const { return policy_; }
 
  private:
-  Result<Preparation> Plan(const ExecRequest& request, const SupervisorContext& shared) const;
+  Result<Preparation> Plan(const ExecRequest& request, const SupervisorContext& shared,
+                           const HostView& view) const;
 
   LocalPolicy policy_;
   TransactionOfBackend transaction_;
@@ -62,7 +63,8 @@ class LandlockBackend : public Backend {
   const LandlockPolicy& policy() const { return policy_; }
 
  private:
-  Result<Preparation> Plan(const ExecRequest& request, SupervisorContext& shared) const;
+  Result<Preparation> Plan(const ExecRequest& request, const SupervisorContext& shared,
+                           const HostView& view) const;
 
   LandlockPolicy policy_;
   TransactionOfBackend transaction_;

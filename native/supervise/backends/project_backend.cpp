@@ -44,12 +44,20 @@ void ProjectBackend::Prepare(const ExecRequest& request, SupervisorContext& shar
                              Ready ready) const {
   shared.programs->Get(policy_.bwrap_path, [this, &request, &shared, ready = std::move(ready)](
                                                Result<std::shared_ptr<const Program>> program) {
-    ready(program ? Plan(request, **program, shared) : Result<Preparation>(program.error()));
+    if (!program) return ready(program.error());
+    PlanFromHost(
+        request, shared,
+        [this, program = std::move(*program), &shared](const ExecRequest& asked,
+                                                       const HostView& view) {
+          return Plan(asked, *program, shared, view);
+        },
+        ready);
   });
 }
 
 Result<Preparation> ProjectBackend::Plan(const ExecRequest& request, const Program& program,
-                                         SupervisorContext& shared) const {
+                                         const SupervisorContext& shared,
+                                         const HostView& view) const {
   if (!program.features.as_pid_1) {
     return LacksOption(program.path, "--as-pid-1");
   }
@@ -62,8 +70,8 @@ Result<Preparation> ProjectBackend::Plan(const ExecRequest& request, const Progr
     TRY(TakeMounted(*mounted, program, &folder));
     folder.path = mounted->path;  // path in the sandbox, for a copy too
   }
-  TRY_ASSIGN(auto scene, LookAtProject(policy_, program.features, folders,
-                                       shared.host.FindSecrets(), request.Is<ExplainCall>()));
+  TRY_ASSIGN(auto scene, LookAtProject(policy_, program.features, folders, view.host.FindSecrets(),
+                                       request.Is<ExplainCall>()));
 
   Preparation preparation;
   SpawnPlan& spawns = preparation.plan.emplace<SpawnPlan>();

@@ -22,7 +22,7 @@ class ProjectBackend : public Backend {
 
  private:
   Result<Preparation> Plan(const ExecRequest& request, const Program& program,
-                           SupervisorContext& shared) const;
+                           const SupervisorContext& shared, const HostView& view) const;
 
   ProjectPolicy policy_;
   TransactionOfBackend transaction_;

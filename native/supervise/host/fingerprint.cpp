@@ -13,6 +13,7 @@
 
 #include "policy/text/path.h"
 #include "supervise/os/file.h"
+#include "supervise/os/file_threads.h"
 
 namespace native_runner {
 namespace {
@@ -99,6 +100,7 @@ constexpr std::int64_t kSecondNs = 1'000'000'000;
 constexpr std::int64_t kTickNs = 20'000'000;
 
 bool IsReplacedSince(const std::string& path, std::int64_t since_ns) {
+  NotePath(path);
   struct statx status {};
   constexpr unsigned kWanted = STATX_TYPE | STATX_CTIME;
   if (statx(AT_FDCWD, path.c_str(), AT_SYMLINK_NOFOLLOW, kWanted, &status) != 0) return true;
@@ -124,6 +126,7 @@ void Put(std::string* text, std::uint64_t number) {
 
 void Look(int directory, const char* path, int flags, bool is_mount_point, std::string* text) {
   constexpr unsigned kWanted = STATX_TYPE | STATX_INO | STATX_CTIME | STATX_BTIME;
+  if (*path != '\0') NotePath(path);
   struct statx status {};
   if (statx(directory, path, flags, kWanted, &status) != 0) {
     *text += "none\n";
@@ -184,9 +187,8 @@ FingerprintPlan PlanFingerprint(const BubblewrapPlan& plan) {
 }
 
 Fingerprint FingerprintOf(const FingerprintPlan& plan, std::span<const int> bound,
-                          HostWatch* watch) {
+                          std::optional<std::string> state) {
   Fingerprint made;
-  auto state = watch->State();
   if (!state) return made;
   made.tmp_bytes = plan.tmp_bytes;
   made.asker = plan.asker;

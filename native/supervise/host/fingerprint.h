@@ -70,8 +70,9 @@ FingerprintPlan PlanFingerprint(const BubblewrapPlan& plan);
 // is not pinned: the kernel removes a mount when its mount point is removed or renamed over on the
 // host (a new /etc/shadow would show), so its times count too. `bound`: descriptors of the files
 // bound by descriptor, the workspace and the policy's mounts.
+// `state`: of HostWatch, from before the look; nullopt: the fingerprint is not valid.
 Fingerprint FingerprintOf(const FingerprintPlan& plan, std::span<const int> bound,
-                          HostWatch* watch);
+                          std::optional<std::string> state);
 
 // Returns the host paths that a plan mounts or mounts over.
 std::vector<std::string> PathsOf(const FingerprintPlan& plan);

@@ -20,6 +20,7 @@
 #include "supervise/host/setup_facts.h"
 #include "supervise/os/descriptor.h"
 #include "supervise/os/file.h"
+#include "supervise/os/file_threads.h"
 
 namespace native_runner {
 namespace {
@@ -33,6 +34,7 @@ constexpr std::int64_t kSettledNs = 2 * kNsPerSecond;
 }  // namespace
 
 DirectoryStamps::Stamp DirectoryStamps::Take(const std::string& directory) {
+  NotePath(directory);
   struct statx status {};
   if (statx(AT_FDCWD, directory.c_str(), AT_SYMLINK_NOFOLLOW, STATX_TYPE | STATX_INO | STATX_CTIME,
             &status) != 0) {
@@ -106,6 +108,7 @@ constexpr std::size_t kMostPaths = 256;  // each runner may name other roBinds
 }  // namespace
 
 Host::Kind Host::KindOf(const std::string& path) {
+  NotePath(path);
   struct statx status {};
   if (statx(AT_FDCWD, path.c_str(), AT_SYMLINK_NOFOLLOW, STATX_TYPE, &status) != 0) {
     return Kind::kMissing;

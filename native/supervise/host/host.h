@@ -4,8 +4,10 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "policy/bubblewrap/bubblewrap_plan.h"
@@ -17,7 +19,7 @@ namespace native_runner {
 
 // Detects that names in some directories may have changed since they were examined: a directory's
 // ctime changes with every entry that is made, removed or replaced, and can't be set back
-// (inode(7)). Supervisor thread.
+// (inode(7)). One thread at a time.
 class DirectoryStamps {
  public:
   // Adds all directories above `path`. Call before examining the target of `path`.
@@ -61,7 +63,7 @@ struct Secrets {
 // Host facts that the plans of a supervisor's runs depend on: which roBinds exist, which are links
 // into another one (merged /usr), and, for uid 0, which files only root may read. Examined once,
 // and again as soon as a directory that holds one of the names has changed, so each run sees all
-// earlier changes on the host. Supervisor thread only.
+// earlier changes on the host. One thread at a time.
 class Host {
  public:
   Secrets FindSecrets();
@@ -87,6 +89,24 @@ class Host {
   std::optional<Secrets> secrets_;
   uid_t euid_ = static_cast<uid_t>(-1);  // user of the secrets; the host may drop privileges
 };
+
+// The hosts of one supervisor's threads: each thread that looks has one for itself, and what it has
+// learned is used again. Supervisor thread only.
+class Hosts {
+ public:
+  std::unique_ptr<Host> Take();
+  void Return(std::unique_ptr<Host> host) { idle_.push_back(std::move(host)); }
+
+ private:
+  std::vector<std::unique_ptr<Host>> idle_;
+};
+
+inline std::unique_ptr<Host> Hosts::Take() {
+  if (idle_.empty()) return std::make_unique<Host>();
+  std::unique_ptr<Host> host = std::move(idle_.back());
+  idle_.pop_back();
+  return host;
+}
 
 // Adds to `facts` the files that a sandbox with a network by domain needs to resolve names
 // (bubblewrap_mounts.h), and where to mount them: the path that programs open may be a host link to

@@ -14,6 +14,7 @@
 #include "policy/text/text.h"
 #include "supervise/host/setup_facts.h"
 #include "supervise/os/file.h"
+#include "supervise/os/file_threads.h"
 
 namespace native_runner {
 namespace {
@@ -26,6 +27,7 @@ constexpr const char* kInstall =
     "apk add bubblewrap) or name its absolute path in bwrapPath";
 
 bool Executable(const std::string& path) {
+  NotePath(path);
   struct statx status {};
   if (statx(AT_FDCWD, path.c_str(), 0, STATX_TYPE, &status) != 0) return false;
   if ((status.stx_mode & S_IFMT) != S_IFREG) {
@@ -96,17 +98,47 @@ void Programs::Get(const std::string& name, Callback callback) {
     probe->second->waiting.push_back(std::move(callback));
     return;
   }
-  auto path = FindProgram(name, search_path_);
-  if (!path) {
-    callback(path.error());
-    return;
-  }
-  Begin(name, *path, {std::move(callback)}, 1);
+  const auto [search, is_new] = searches_.try_emplace(name);
+  search->second.push_back(std::move(callback));
+  if (!is_new) return;
+  if (files_ == nullptr) return OnFound(name, Find(name, search_path_));
+  const auto found = std::make_shared<std::optional<Result<Found>>>();
+  files_->Do(
+      &search->second, [name, path = search_path_, found] { found->emplace(Find(name, path)); },
+      [this, name, found](const std::optional<Error>& unanswered) {
+        OnFound(name, unanswered ? Result<Found>(*unanswered) : std::move(**found));
+      });
 }
 
-void Programs::Begin(const std::string& name, const std::string& path,
-                     std::vector<Callback> waiting, int number) {
-  auto probe = StartProbe(path);
+// Commands run with our uid: as root they could overwrite the file through /proc/1/exe. A script is
+// not copied, since its interpreter reads it by name.
+Result<Programs::Found> Programs::Find(const std::string& name, const std::string& search_path) {
+  Found found;
+  TRY_ASSIGN(found.path, FindProgram(name, search_path));
+  if (geteuid() == 0 && IsElf(found.path)) {
+    TRY_ASSIGN(found.image, SealedCopy(found.path));
+  }
+  return found;
+}
+
+void Programs::OnFound(const std::string& name, Result<Found> found) {
+  auto waiting = std::move(searches_[name]);
+  searches_.erase(name);
+  if (found) return Begin(name, std::move(*found), std::move(waiting), 1);
+  for (const Callback& callback : waiting)
+    callback(found.error());
+}
+
+std::optional<Error> Programs::Late() const {
+  for (const auto& [name, waiting] : searches_) {
+    if (auto late = files_ == nullptr ? std::nullopt : files_->Late(&waiting)) return late;
+  }
+  return std::nullopt;
+}
+
+void Programs::Begin(const std::string& name, Found found, std::vector<Callback> waiting,
+                     int number) {
+  auto probe = StartProbe(std::move(found));
   if (!probe) {
     for (const Callback& callback : waiting)
       callback(probe.error());
@@ -124,16 +156,11 @@ void Programs::Begin(const std::string& name, const std::string& path,
   });
 }
 
-Result<std::unique_ptr<Programs::Probe>> Programs::StartProbe(const std::string& path) {
+Result<std::unique_ptr<Programs::Probe>> Programs::StartProbe(Found found) {
   auto probe = std::make_unique<Probe>();
-  probe->path = path;
-  // Commands run with our uid: as root they could overwrite the file through /proc/1/exe. A script
-  // is not copied, since its interpreter reads it by name.
-  if (geteuid() == 0 && IsElf(path)) {
-    auto image = SealedCopy(path);
-    if (!image) return image.error();
-    probe->image = std::move(*image);
-  }
+  probe->path = std::move(found.path);
+  probe->image = std::move(found.image);
+  const std::string& path = probe->path;
   auto output = MakePipe();
   if (!output) return output.error();
   SpawnOptions order;
@@ -179,7 +206,8 @@ void Programs::Answer(const std::string& name) {
   probe->output->Finish();
 
   if (status->signaled && !probe->late && probe->number < kMostProbes)
-    return Begin(name, probe->path, std::move(probe->waiting), probe->number + 1);
+    return Begin(name, {std::move(probe->path), std::move(probe->image)}, std::move(probe->waiting),
+                 probe->number + 1);
   const Bytes help = probe->output->Take();
   const std::string_view said(reinterpret_cast<const char*>(help.data()), help.size());
   if (probe->late || status->signaled || status->value != 0) {

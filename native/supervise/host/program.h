@@ -5,12 +5,14 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "policy/bubblewrap/bubblewrap_plan.h"
 #include "policy/result.h"
 #include "supervise/os/descriptor.h"
+#include "supervise/os/file_threads.h"
 #include "supervise/os/handle.h"
 #include "supervise/os/process.h"
 #include "supervise/streams/output.h"
@@ -39,8 +41,13 @@ class Programs {
  public:
   using Callback = std::function<void(Result<std::shared_ptr<const Program>>)>;
 
-  Programs(uv_loop_t* loop, int null_device, std::string search_path)
-      : loop_(loop), null_device_(null_device), search_path_(std::move(search_path)) {}
+  // `files`: looks for programs; outlives this, and must be closed before it. nullptr: this thread
+  // looks.
+  Programs(uv_loop_t* loop, int null_device, std::string search_path, FileThreads* files = nullptr)
+      : loop_(loop),
+        null_device_(null_device),
+        search_path_(std::move(search_path)),
+        files_(files) {}
   ~Programs() { Close(); }
   Programs(const Programs&) = delete;
   Programs& operator=(const Programs&) = delete;
@@ -49,10 +56,13 @@ class Programs {
   // seconds). A probe that ended by a signal is repeated, twice: another process may have sent it.
   void Get(const std::string& name, Callback callback);
 
+  // Returns the error of a search that has been at one path for some time; else nullopt.
+  std::optional<Error> Late() const;
+
   const std::string& search_path() const { return search_path_; }
 
   // Ends running probes and calls their waiting callbacks with kClosed: a waiting session exists
-  // until its callback runs.
+  // until its callback runs. Those of a search are called when the FileThreads are closed.
   void Close();
 
  private:
@@ -68,15 +78,24 @@ class Programs {
     std::vector<Callback> waiting;
   };
 
-  void Begin(const std::string& name, const std::string& path, std::vector<Callback> waiting,
-             int number);
-  Result<std::unique_ptr<Probe>> StartProbe(const std::string& path);
+  // A program that was found on the host.
+  struct Found {
+    std::string path;
+    Descriptor image;
+  };
+
+  static Result<Found> Find(const std::string& name, const std::string& search_path);
+  void OnFound(const std::string& name, Result<Found> found);
+  void Begin(const std::string& name, Found found, std::vector<Callback> waiting, int number);
+  Result<std::unique_ptr<Probe>> StartProbe(Found found);
   void Answer(const std::string& name);
 
   uv_loop_t* loop_;
   int null_device_;
   std::string search_path_;
   std::map<std::string, std::shared_ptr<const Program>> known_;
+  FileThreads* files_;
+  std::map<std::string, std::vector<Callback>> searches_;  // those that wait for each
   std::map<std::string, std::unique_ptr<Probe>> probes_;
 };
 

@@ -15,10 +15,12 @@
 
 #include "policy/text/path.h"
 #include "policy/transaction/file_times.h"
+#include "supervise/os/file_threads.h"
 
 namespace native_runner {
 
 std::string RealPath(const std::string& path) {
+  NotePath(path);
   std::array<char, PATH_MAX> resolved{};
   return realpath(path.c_str(), resolved.data()) == nullptr ? "" : resolved.data();
 }
@@ -76,6 +78,7 @@ Result<std::string> ReadText(const std::string& path) {
 }
 
 Result<Workspace> OpenWorkspace(const std::string& shadow_dir) {
+  NotePath(shadow_dir);
   const int fd = open(shadow_dir.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC);
   if (fd < 0) {
     return Error{ErrorCode::kSetup,
@@ -84,6 +87,10 @@ Result<Workspace> OpenWorkspace(const std::string& shadow_dir) {
                  "create the directory before calling exec"};
   }
   Workspace workspace{Descriptor(fd), {}};
+  // O_PATH asks the file system nothing. One that does not answer shall be met here, where the
+  // thread can be left behind, and not in the sandbox.
+  struct statx status {};
+  static_cast<void>(statx(fd, ".", 0, STATX_BASIC_STATS, &status));
   auto path = PathOf(fd);
   if (!path) return path.error();
   workspace.path = std::move(*path);

@@ -10,8 +10,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
+#include <iterator>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -36,25 +38,71 @@ std::optional<std::uint64_t> MountTable::Changes() {
 }
 
 bool MountTable::AreShared() {
-  const auto changes = Changes();
-  if (!changes) return true;
-  if (looked_at_ != changes) {
-    looked_at_ = changes;
-    shared_ = LookForShared();
-  }
+  Look();
   return shared_;
 }
 
-bool MountTable::LookForShared() {
-  SharedMounts shared;
-  std::array<char, 4096> part{};
-  off_t offset = 0;
-  ssize_t got = 0;
-  while ((got = pread(table_.get(), part.data(), part.size(), offset)) > 0) {
-    shared.Take(part.data(), static_cast<std::size_t>(got));
-    offset += got;
+bool MountTable::AreLocal() {
+  Look();
+  return local_;
+}
+
+namespace {
+
+// Kinds of file systems that need nothing but this machine. Those that the kernel makes from its
+// own data are among them.
+constexpr std::string_view kLocalKinds[] = {
+    "bcachefs", "bdev",    "binder", "binfmt_misc", "bpf",       "btrfs",    "cgroup", "cgroup2",
+    "configfs", "debugfs", "devpts", "devtmpfs",    "efivarfs",  "erofs",    "exfat",  "ext2",
+    "ext3",     "ext4",    "f2fs",   "fusectl",     "hugetlbfs", "iso9660",  "jfs",    "mqueue",
+    "msdos",    "nilfs2",  "nsfs",   "ntfs3",       "overlay",   "proc",     "pstore", "ramfs",
+    "reiserfs", "resctrl", "rootfs", "securityfs",  "selinuxfs", "squashfs", "sysfs",  "tmpfs",
+    "tracefs",  "udf",     "vfat",   "xfs",         "zfs",
+};
+
+// One line of proc_pid_mountinfo(5). Blanks in its paths are written as octal escapes.
+bool IsLocal(std::string_view mount) {
+  constexpr std::string_view kEnd = " - ";
+  for (int field = 0; field < 4; ++field)  // number, parent, device, root
+    mount.remove_prefix(std::min(mount.find(' '), mount.size() - 1) + 1);
+  const std::string_view point = mount.substr(0, mount.find(' '));
+  if (point.starts_with("/proc/") || point.starts_with("/sys/")) return true;
+  const std::size_t end = mount.find(kEnd);
+  if (end == std::string_view::npos) return false;
+  mount.remove_prefix(end + kEnd.size());
+  const std::string_view kind = mount.substr(0, mount.find(' '));
+  return std::ranges::find(kLocalKinds, kind) != std::end(kLocalKinds);
+}
+
+}  // namespace
+
+bool AreLocalMounts(std::string_view mounts) {
+  bool are_local = mounts.ends_with('\n');
+  while (are_local && !mounts.empty()) {
+    const std::size_t end = mounts.find('\n');
+    are_local = IsLocal(mounts.substr(0, end));
+    mounts.remove_prefix(end + 1);
   }
-  return got < 0 || shared.found();
+  return are_local;
+}
+
+void MountTable::Look() {
+  const auto changes = Changes();
+  if (changes && looked_at_ == changes) return;
+  looked_at_ = changes;
+  shared_ = true;
+  local_ = false;
+  if (!changes) return;
+  std::string text;
+  std::array<char, 4096> part{};
+  ssize_t got = 0;
+  while ((got = pread(table_.get(), part.data(), part.size(), static_cast<off_t>(text.size()))) > 0)
+    text.append(part.data(), static_cast<std::size_t>(got));
+  if (got < 0) return;
+  SharedMounts shared;
+  shared.Take(text.data(), text.size());
+  shared_ = shared.found();
+  local_ = AreLocalMounts(text);
 }
 
 namespace {

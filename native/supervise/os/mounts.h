@@ -2,11 +2,17 @@
 
 #include <cstdint>
 #include <optional>
+#include <string_view>
 
 #include "policy/result.h"
 #include "supervise/os/descriptor.h"
 
 namespace native_runner {
+
+// Returns true if each mounted file system is one of this machine's own kernel, on its disks or in
+// its memory, so that it answers: none of a network, of FUSE, of a hypervisor or of an automounter,
+// except below /proc and /sys. `mounts`: text of proc_pid_mountinfo(5).
+bool AreLocalMounts(std::string_view mounts);
 
 // Counts the changes of the mounts that this process sees: proc_pid_mountinfo(5) reports each by
 // poll(2) to each process that has it open. One thread only.
@@ -24,13 +30,17 @@ class MountTable {
   // Treats the mounts as shared until they change.
   void TakeForShared() { shared_ = true; }
 
+  // AreLocalMounts of the mounts now; false if this can't be determined.
+  bool AreLocal();
+
  private:
-  bool LookForShared();
+  void Look();
 
   Descriptor table_;
   std::uint64_t changes_ = 0;
-  std::optional<std::uint64_t> looked_at_;  // Changes() when `shared_` was determined
+  std::optional<std::uint64_t> looked_at_;  // Changes() at the last look
   bool shared_ = true;
+  bool local_ = false;
 };
 
 // Makes the mounts of another process' mount namespace private (MS_PRIVATE in mount(2)), so that

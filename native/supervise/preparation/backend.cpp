@@ -110,6 +110,72 @@ std::optional<Error> ApplyRequired(const std::vector<std::string>& required,
   return std::nullopt;
 }
 
+namespace {
+
+// Leaves out what no plan depends on: input may be large.
+ExecRequest ForPlan(const ExecRequest& request) {
+  ExecRequest made;
+  made.kind = request.kind;
+  made.argv = request.argv;
+  made.cwd = request.cwd;
+  made.limits = request.limits;
+  made.allow_prewarmed = request.allow_prewarmed;
+  made.clones_of = request.clones_of;
+  return made;
+}
+
+// One plan on its way: from the supervisor thread to the one that looks, and back.
+struct PlanWork {
+  std::shared_ptr<const Backend> backend;
+  std::shared_ptr<const SupervisorContext> shared;
+  ExecRequest request;
+  std::unique_ptr<Host> host;
+  std::optional<std::string> state;
+  std::optional<Result<Preparation>> made;
+};
+
+// A file system of this machine answers, or nothing does.
+bool MayLookHere(SupervisorContext& shared, FileThreads::Key key) {
+  return shared.files == nullptr || (shared.mount_table.AreLocal() && !shared.files->Has(key));
+}
+
+}  // namespace
+
+void LookAtFiles(SupervisorContext& shared, FileThreads::Key key, FileThreads::Work look,
+                 FileThreads::Done done) {
+  if (!MayLookHere(shared, key)) return shared.files->Do(key, std::move(look), std::move(done));
+  look();
+  done(std::nullopt);
+}
+
+void Backend::PlanFromHost(const ExecRequest& request, SupervisorContext& shared, PlanOnHost plan,
+                           Ready ready) const {
+  const bool needs_state =
+      request.allow_prewarmed || request.clones_of != 0 || request.Is<TemplateSandbox>();
+  auto state = needs_state ? shared.host_watch.State() : std::nullopt;
+  auto host = shared.hosts.Take();
+  if (MayLookHere(shared, this)) {
+    auto made = plan(request, {*host, std::move(state)});
+    shared.hosts.Return(std::move(host));
+    return ready(std::move(made));
+  }
+  const auto work = std::make_shared<PlanWork>();
+  work->backend = weak_from_this().lock();
+  work->shared = shared.weak_from_this().lock();
+  work->request = ForPlan(request);
+  work->host = std::move(host);
+  work->state = std::move(state);
+  const auto look = [work, plan = std::move(plan)] {
+    work->made.emplace(plan(work->request, {*work->host, std::move(work->state)}));
+  };
+  auto done = [work, &shared, ready = std::move(ready)](const std::optional<Error>& error) {
+    if (error) return ready(*error);
+    shared.hosts.Return(std::move(work->host));
+    ready(std::move(*work->made));
+  };
+  shared.files->Do(this, look, std::move(done));
+}
+
 Result<std::unique_ptr<Sandbox>> SpawnSource::Acquire(Descriptor* input, OrderHeader* order) {
   SandboxParts parts;
   parts.holds = std::move(plan_.holds);

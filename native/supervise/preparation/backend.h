@@ -22,6 +22,7 @@
 #include "supervise/network/sandbox_network.h"
 #include "supervise/os/cgroup.h"
 #include "supervise/os/descriptor.h"
+#include "supervise/os/file_threads.h"
 #include "supervise/os/process.h"
 #include "supervise/preparation/leases.h"
 #include "supervise/preparation/run_result.h"
@@ -31,15 +32,17 @@
 
 namespace native_runner {
 
-// State that all runs of one supervisor share. Supervisor thread only.
-struct SupervisorContext {
+// State that all runs of one supervisor share. Supervisor thread only, but for the launcher, the
+// cgroups and the programs' search path, which plans read on their own threads.
+struct SupervisorContext : std::enable_shared_from_this<SupervisorContext> {
   uv_loop_t* loop = nullptr;
   Descriptor null_device;
   Descriptor launcher;  // the sealed image of the launcher
   std::unique_ptr<Programs> programs;
   CgroupParent cgroups;
-  Host host;
+  Hosts hosts;
   HostWatch host_watch;
+  FileThreads* files = nullptr;  // outlives this; nullptr: the supervisor thread itself looks
   MountTable mount_table;
   Leases leases;
   Templates* templates = nullptr;         // outlives this; nullptr: no templates
@@ -88,9 +91,22 @@ struct Preparation {
   std::variant<SpawnPlan, SessionPlan> plan;
 };
 
+// What a plan is made from besides the request: the host, as one thread sees it.
+struct HostView {
+  Host& host;
+  // HostWatch's, from before the plan; nullopt: unknown, or needed by no fingerprint.
+  std::optional<std::string> state;
+};
+
+// Does `look`, which looks at the host's files, and then calls `done` on the supervisor thread.
+// Here and now if all mounted file systems are this machine's own (MountTable::AreLocal), and no
+// earlier look of the key is left; else on a thread that can be left behind, as FileThreads::Do.
+void LookAtFiles(SupervisorContext& shared, FileThreads::Key key, FileThreads::Work look,
+                 FileThreads::Done done);
+
 // Plans runs for one runtime. Immutable and shared between threads; Prepare is called on the
 // supervisor thread. A new runtime is a new subclass: Run and Supervisor name none.
-class Backend {
+class Backend : public std::enable_shared_from_this<Backend> {
  public:
   using Ready = std::function<void(Result<Preparation>)>;
 
@@ -101,12 +117,22 @@ class Backend {
   virtual RunRecord Unprepared(const ExecRequest& request) const = 0;
 
   // Calls `ready` exactly once, now or later; `request` and this must live until then. kSetup
-  // becomes the outcome "setup-failed", any other error rejects the call.
+  // becomes the outcome "setup-failed", any other error rejects the call. A path that does not
+  // answer is kSetup, after FileThreads::kPatienceMs.
   virtual void Prepare(const ExecRequest& request, SupervisorContext& shared,
                        Ready ready) const = 0;
 
   // Adds the parts that only a new sandbox needs, before it is spawned.
   virtual std::optional<Error> AttachOptions(SpawnPlan* plan) const;
+
+ protected:
+  // Makes a plan as LookAtFiles does, with this as the key, and calls `ready` on the supervisor
+  // thread. On another thread `plan` gets a copy of the request, with what a plan depends on: it
+  // may still run when the request and `ready` are gone. Then it keeps this and `shared`, if they
+  // have shared owners.
+  using PlanOnHost = std::function<Result<Preparation>(const ExecRequest&, const HostView&)>;
+  void PlanFromHost(const ExecRequest& request, SupervisorContext& shared, PlanOnHost plan,
+                    Ready ready) const;
 };
 
 inline std::optional<Error> Backend::AttachOptions(SpawnPlan* /*plan*/) const {

@@ -16,6 +16,7 @@
 #include "policy/text/path.h"
 #include "supervise/os/descriptor.h"
 #include "supervise/os/file.h"
+#include "supervise/os/file_threads.h"
 
 namespace native_runner {
 namespace {
@@ -25,6 +26,7 @@ constexpr std::size_t kMostBytes = std::size_t{1} << 20U;
 constexpr int kMostDepth = 10;  // of included files, and of .git/modules, whose names are paths
 
 unsigned TypeOf(const std::string& path) {
+  NotePath(path);
   struct statx status {};
   constexpr int kFlags = AT_SYMLINK_NOFOLLOW;
   if (statx(AT_FDCWD, path.c_str(), kFlags, STATX_TYPE, &status) != 0) return 0;
@@ -37,6 +39,7 @@ bool IsDirectory(const std::string& path) {
 
 // Reads a regular file only, without blocking: opening a FIFO could block.
 std::optional<std::string> ReadFile(const std::string& path) {
+  NotePath(path);
   const Descriptor file(open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
   struct statx status {};
   if (!file.valid() || statx(file.get(), "", AT_EMPTY_PATH, STATX_TYPE, &status) != 0 ||
@@ -56,6 +59,7 @@ std::optional<std::string> ReadFile(const std::string& path) {
 
 std::vector<std::string> NamesIn(const std::string& path) {
   std::vector<std::string> names;
+  NotePath(path);
   DIR* entries = opendir(path.c_str());
   if (entries == nullptr) return names;
   while (const dirent* entry = readdir(entries)) {

@@ -18,6 +18,7 @@
 
 #include "policy/text/path.h"
 #include "policy/text/text.h"
+#include "supervise/os/file_threads.h"
 
 namespace native_runner {
 namespace {
@@ -221,6 +222,7 @@ Result<OpenedMount> Open(const std::vector<HostMount>& mounts, std::size_t index
   const auto refused = [&named](const std::string& why, const char* fix) {
     return Error{ErrorCode::kSetup, named + why, fix};
   };
+  NotePath(mount.host_path);
   OpenedMount opened;
   opened.file = Descriptor(open(mount.host_path.c_str(), O_PATH | O_CLOEXEC));
   if (!opened.file.valid()) {
@@ -283,6 +285,7 @@ class Walk {
     for (std::size_t i = 0; i + 1 < components.size(); ++i) {
       const std::string name(components[i]);
       path_ = JoinPath(path_, name);
+      NotePath(path_);
       Descriptor next(openat(base, name.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
       if (!next.valid()) return Refused(std::strerror(errno), kCreate);
       if (auto error = RefuseAllBut(S_IFDIR, next.get(), "")) return *error;
@@ -291,6 +294,7 @@ class Walk {
     }
     const std::string name(components.back());
     path_ = JoinPath(path_, name);
+    NotePath(path_);
     return Look(base, name);
   }
 

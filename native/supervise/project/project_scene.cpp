@@ -17,6 +17,7 @@
 #include "policy/text/path.h"
 #include "protocol/order.h"
 #include "supervise/host/setup_facts.h"
+#include "supervise/os/file_threads.h"
 #include "supervise/project/git_repository.h"
 
 namespace native_runner {
@@ -30,6 +31,7 @@ struct Entry {
 };
 
 unsigned char EntryTypeOf(const std::string& path) {
+  NotePath(path);
   struct statx status {};
   if (statx(AT_FDCWD, path.c_str(), AT_SYMLINK_NOFOLLOW, STATX_TYPE, &status) != 0) return 0;
   return static_cast<unsigned char>(IFTODT(status.stx_mode));
@@ -66,6 +68,7 @@ class Rules {
 
  private:
   std::vector<Entry> EntriesOf(const std::string& directory) const {
+    NotePath(directory);
     DIR* listed = opendir(directory.c_str());
     if (listed == nullptr) return KnownEntriesOf(directory);
     std::vector<Entry> entries;
@@ -208,6 +211,7 @@ std::optional<Error> ProtectedWalk::Protect(const std::string& target, Placehold
     const bool is_last = i + 1 == components.size();
     const std::string name(components[i]);
     path = JoinPath(path, name);
+    NotePath(path);
     struct statx status {};
     const bool there =
         statx(directory, name.c_str(), AT_SYMLINK_NOFOLLOW, STATX_TYPE, &status) == 0;
@@ -251,6 +255,7 @@ constexpr std::array kPrograms = {"/run/current-system", "/run/booted-system"};
 constexpr const char* kResolver = "/etc/resolv.conf";  // often a link into /run
 
 bool IsDirectoryItself(const std::string& path) {
+  NotePath(path);
   struct statx status {};
   return statx(AT_FDCWD, path.c_str(), AT_SYMLINK_NOFOLLOW, STATX_TYPE, &status) == 0 &&
          S_ISDIR(status.stx_mode);

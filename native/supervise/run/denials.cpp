@@ -8,11 +8,13 @@
 #include <climits>
 #include <cstdlib>
 #include <memory>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <utility>
 
 #include "supervise/os/file.h"
+#include "supervise/os/file_threads.h"
 
 namespace native_runner {
 namespace {
@@ -60,6 +62,7 @@ bool May(const std::string& path, int mode) {
 }
 
 HostLookup LookAt(const std::string& path) {
+  NotePath(path);
   HostLookup at;
   struct statx status {};
   if (!Stat(path, AT_SYMLINK_NOFOLLOW, &status)) return at;
@@ -87,35 +90,33 @@ HostLookup HostLook::At(const std::string& path) {
 }
 
 struct Work {
-  uv_work_t request{};
   DeniedRun run;
-  std::function<void(DenialLog)> done;
+  ConnectionLog connections;  // a copy: the work may outlive the run
   DenialLog log;
 };
 
-void Look(uv_work_t* request) {
-  auto* work = static_cast<Work*>(request->data);
-  HostLook host;
-  work->log = ReportDenials(work->run, [&host](const std::string& path) { return host.At(path); });
-}
-
-void Finish(uv_work_t* request, int /*status*/) {
-  const std::unique_ptr<Work> work(static_cast<Work*>(request->data));
-  work->done(std::move(work->log));
-}
-
 }  // namespace
 
-void ReportDenialsLater(uv_loop_t* loop, DeniedRun run, std::function<void(DenialLog)> done) {
-  auto work = std::make_unique<Work>();
-  work->request.data = work.get();
+void ReportDenialsLater(FileThreads* threads, DeniedRun run, std::function<void(DenialLog)> done) {
+  constexpr std::uint64_t kPatienceMs = 2'000;
+  const auto work = std::make_shared<Work>();
   work->run = std::move(run);
-  work->done = std::move(done);
-  if (uv_queue_work(loop, &work->request, Look, Finish) == 0) {
-    static_cast<void>(work.release());  // Finish deletes it
-    return;
+  if (work->run.connections != nullptr) {
+    work->connections = *work->run.connections;
+    work->run.connections = &work->connections;
   }
-  work->done(ReportDenials(work->run, [](const std::string&) { return HostLookup(); }));
+  const auto look = [work] {
+    HostLook host;
+    work->log =
+        ReportDenials(work->run, [&host](const std::string& path) { return host.At(path); });
+  };
+  const auto report = [work, done = std::move(done)](const std::optional<Error>& unanswered) {
+    if (!unanswered) return done(std::move(work->log));
+    done(ReportDenials(work->run, [](const std::string&) { return HostLookup(); }));
+  };
+  if (threads != nullptr) return threads->Do(work.get(), look, report, kPatienceMs);
+  look();
+  report(std::nullopt);
 }
 
 }  // namespace native_runner

@@ -1,7 +1,5 @@
 #pragma once
 
-#include <uv.h>
-
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -10,6 +8,7 @@
 
 #include "policy/denials/denials.h"
 #include "policy/denials/observation.h"
+#include "supervise/os/file_threads.h"
 
 namespace native_runner {
 
@@ -30,9 +29,9 @@ class CollectedObservations {
   std::uint64_t dropped_ = 0;
 };
 
-// ReportDenials, which examines the host's files on a thread of libuv's pool: an unresponsive file
-// system delays only this run's result. `done` is called once, on the loop's thread; if no pool
-// thread is available, before this returns, without examining files.
-void ReportDenialsLater(uv_loop_t* loop, DeniedRun run, std::function<void(DenialLog)> done);
+// ReportDenials, which examines the host's files on a thread that can be left behind. `done` is
+// called once, on the loop's thread: after two seconds without an answer, with what is known
+// without the files. `threads`: nullptr: this thread looks.
+void ReportDenialsLater(FileThreads* threads, DeniedRun run, std::function<void(DenialLog)> done);
 
 }  // namespace native_runner

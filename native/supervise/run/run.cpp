@@ -28,6 +28,12 @@ std::uint64_t MostOpenFiles() {
   return own.rlim_cur - std::min(own.rlim_cur / 4, kMostKept);
 }
 
+Outcome SetupFailed(const Error& error) {
+  Outcome failed = native_runner::SetupFailed(error.message);
+  failed.fix = error.fix;
+  return failed;
+}
+
 std::string SetupErrorText(const RunRecord& record, const ExitStatus& status,
                            std::string_view opening) {
   while (!opening.empty() && (opening.back() == '\n' || opening.back() == ' ')) {
@@ -100,10 +106,18 @@ void Run::Start() {
   timestamps_.started = uv_hrtime();
   uv_update_time(shared_.loop);  // the cached time may be old and would make the deadline early
   if (request_.limits.timeout_ms) {
-    deadline_.Start(shared_.loop, *request_.limits.timeout_ms, 0, [this] { End(TimedOut()); });
+    deadline_.Start(shared_.loop, *request_.limits.timeout_ms, 0, [this] { End(Overdue()); });
   }
   if (!HoldLease()) return End(LeaseExpired());
   Prepare();
+}
+
+// A deadline that passed while the host's files did not answer names their path.
+Outcome Run::Overdue() const {
+  if (phase_ != Phase::kPreparing || shared_.files == nullptr) return TimedOut();
+  auto late = shared_.files->Late(runtime_.get());
+  if (!late && shared_.programs != nullptr) late = shared_.programs->Late();
+  return late ? SetupFailed(*late) : TimedOut();
 }
 
 // A call of explain needs no lease.
@@ -367,7 +381,7 @@ void Run::Settle(RunResult result) {
     settled->denials = ReportDenials(denied, nullptr);
     return listener_.on_end(std::move(*settled));
   }
-  ReportDenialsLater(shared_.loop, std::move(denied),
+  ReportDenialsLater(shared_.files, std::move(denied),
                      [self = shared_from_this(), settled](DenialLog denials) {
                        settled->denials = std::move(denials);
                        self->listener_.on_end(std::move(*settled));
@@ -376,9 +390,7 @@ void Run::Settle(RunResult result) {
 
 void Run::FinishWithout(const Error& error) {
   if (error.code == ErrorCode::kSetup) {
-    Outcome failed = SetupFailed(error.message);
-    failed.fix = error.fix;
-    conclusion_.SetCause(std::move(failed));
+    conclusion_.SetCause(SetupFailed(error));
     return Finish();
   }
   const auto self = shared_from_this();

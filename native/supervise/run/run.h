@@ -107,6 +107,7 @@ class Run : public std::enable_shared_from_this<Run>,
   void OnGone() override;
   void RecordEnforced(LayerSet enforced);
   void End(Outcome cause);
+  Outcome Overdue() const;
   void Finish();
   void Settle(RunResult result);
   void FinishWithout(const Error& error);

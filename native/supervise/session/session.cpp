@@ -102,10 +102,10 @@ Session::~Session() = default;
 void Session::Open() {
   phase_ = Phase::kOpening;
   self_ = shared_from_this();
-  Prepare();
+  PrepareSandbox();
 }
 
-void Session::Prepare() {
+void Session::PrepareSandbox() {
   const auto request = std::make_shared<ExecRequest>();  // only the sandbox's shape matters
   request->argv = {kSessionName};
   request->kind = SessionSandbox{};
@@ -136,7 +136,22 @@ void Session::Spawn(Preparation preparation) {
                        .network_cookie = asked.network_cookie};
   template_ = CommandTemplate(preparation);
   mount_points_ = plan->mount_points;
-  if (mount_points_) mounted_upon_ = LookAtMountPoints(*mount_points_);
+  if (!mount_points_ || mount_points_->empty()) return Launch(std::move(preparation));
+  const auto seen = std::make_shared<std::string>();
+  const auto look = [points = mount_points_, seen] { *seen = LookAtMountPoints(*points); };
+  const auto kept = std::make_shared<Preparation>(std::move(preparation));
+  LookAtFiles(shared_, runtime_.get(), look,
+              [self = shared_from_this(), seen, kept](const std::optional<Error>& unanswered) {
+                if (self->phase_ == Phase::kClosing)
+                  return self->FailToOpen({ErrorCode::kClosed, "the runner was closed", ""});
+                if (unanswered) return self->FailToOpen(*unanswered);
+                self->mounted_upon_ = std::move(*seen);
+                self->Launch(std::move(*kept));
+              });
+}
+
+void Session::Launch(Preparation preparation) {
+  auto* plan = std::get_if<SpawnPlan>(&preparation.plan);
   Descriptor no_input;
   auto made = SpawnSource(shared_, *runtime_, {}, std::move(*plan)).Acquire(&no_input, nullptr);
   if (!made) return FailToOpen(made.error());
@@ -172,15 +187,26 @@ void Session::OnReady(const Report& report) {
 
 // Ends the session if a mounted-over file was replaced on the host, as passwd(1) does with
 // /etc/shadow: the kernel then removes the mask.
-void Session::CheckMasks() {
-  if (phase_ == Phase::kOpen && mount_points_ &&
-      LookAtMountPoints(*mount_points_) != mounted_upon_) {
+void Session::CheckMasks(const std::string& mounted_upon) {
+  if (phase_ == Phase::kOpen && mounted_upon != mounted_upon_)
     Close("what it mounts upon was replaced on the host");
-  }
+}
+
+void Session::Prepare(const ExecRequest& request, FileThreads::Key key, Backend::Ready ready) {
+  if (phase_ != Phase::kOpen || !mount_points_ || mount_points_->empty())
+    return ready(Plan(request));
+  const auto seen = std::make_shared<std::string>();
+  const auto look = [points = mount_points_, seen] { *seen = LookAtMountPoints(*points); };
+  const auto plan = [self = shared_from_this(), &request, seen,
+                     ready = std::move(ready)](const std::optional<Error>& unanswered) {
+    if (unanswered) return ready(*unanswered);
+    self->CheckMasks(*seen);
+    ready(self->Plan(request));
+  };
+  LookAtFiles(shared_, key, look, plan);
 }
 
 Result<Preparation> Session::Plan(const ExecRequest& request) {
-  CheckMasks();
   if (phase_ != Phase::kOpen) return SessionEnded(reason_);
   if (HasRunAll()) return SessionEnded(RunAll());
   auto relative = WorkspaceRelative(request.cwd, "NativeRunner.exec");
@@ -275,7 +301,7 @@ void Session::OnGone() {
     ++tries_;
     reason_.clear();
     sandbox_.reset();
-    return Prepare();
+    return PrepareSandbox();
   }
   const bool was_closed = phase_ == Phase::kClosing;
   phase_ = Phase::kGone;
@@ -334,7 +360,7 @@ void SessionBackend::Prepare(const ExecRequest& request, SupervisorContext& /*sh
                              Ready ready) const {
   const auto session = session_.lock();
   if (!session) return ready(Session::SessionEnded(*ended_));
-  ready(session->Plan(request));
+  session->Prepare(request, this, std::move(ready));
 }
 
 }  // namespace native_runner

@@ -73,8 +73,9 @@ class Session : public OwnedSession,
   // Returns the error that rejects calls after its end.
   static Error SessionEnded(const std::string& reason);
 
-  // Returns the preparation of one command. kClosed if the session has ended.
-  Result<Preparation> Plan(const ExecRequest& request);
+  // Calls `ready` with the preparation of one command. kClosed if the session has ended. `key`: of
+  // the look at the host's files. `request` must live until then.
+  void Prepare(const ExecRequest& request, FileThreads::Key key, Backend::Ready ready);
 
   PortState LookForPort(std::uint16_t port) const override;
 
@@ -98,13 +99,15 @@ class Session : public OwnedSession,
   void OnReport(const Report& report) override;
   void OnGone() override;
 
-  void Prepare();
+  Result<Preparation> Plan(const ExecRequest& request);
+  void PrepareSandbox();
   void Spawn(Preparation preparation);
+  void Launch(Preparation preparation);
   void OnReady(const Report& report);
   std::shared_ptr<SessionSlot::Owner> AsOwner();
   void Finish();
   void FailToOpen(const Error& error);
-  void CheckMasks();
+  void CheckMasks(const std::string& mounted_upon);
   std::string SetupErrorText() const;
   void EndWhenUnused();
   bool HasRunAll() const;

@@ -51,7 +51,8 @@ class BubblewrapBackendTest : public testing::Test {
   }
 
   Result<Preparation> Plan(const ExecRequest& request) {
-    return BubblewrapBackend(policy_).Plan(request, program_, shared_);
+    const HostView view{host_, shared_.host_watch.State()};
+    return BubblewrapBackend(policy_).Plan(request, program_, shared_, view);
   }
   Result<Preparation> Plan() { return Plan(CommandRequest({"node", "a.js"})); }
 
@@ -72,6 +73,7 @@ class BubblewrapBackendTest : public testing::Test {
   TempDirectory directory_;
   Program program_;
   BubblewrapPolicy policy_;
+  Host host_;
   SupervisorContext shared_;
 };
 

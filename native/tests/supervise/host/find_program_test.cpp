@@ -134,6 +134,28 @@ TEST_F(ProgramsTest, ReadsTheHelpOnceAndAnswersAtOnceFromThenOn) {
   EXPECT_EQ(directory_.Read("log"), "called\n");
 }
 
+TEST_F(ProgramsTest, LooksOnAThreadThatCanBeLeftBehind) {
+  FileThreads files;
+  ASSERT_EQ(files.Open(loop_.get()), 0);
+  programs_ =
+      std::make_unique<Programs>(loop_.get(), null_device_.get(), directory_.path(), &files);
+  std::optional<Answer> missing;
+  Get(&missing);
+  EXPECT_FALSE(missing) << "this thread does not look";
+  EXPECT_TRUE(loop_.RunUntil([&] { return missing.has_value(); }));
+  EXPECT_EQ((*missing).error().code, ErrorCode::kUnavailable);
+
+  Script("echo '  --as-pid-1'");
+  std::optional<Answer> other;
+  Get(&other);
+  const auto good = Wait();
+  ASSERT_TRUE(good && *good && other && *other) << "all who wait are told";
+  EXPECT_EQ(good->value(), other->value());
+  EXPECT_FALSE(programs_->Late());
+  programs_->Close();
+  files.Close();
+}
+
 TEST_F(ProgramsTest, LooksAgainForWhatWasMissingOrBroken) {
   std::optional<Answer> missing;
   Get(&missing);

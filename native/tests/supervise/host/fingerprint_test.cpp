@@ -36,7 +36,7 @@ class FingerprintTest : public testing::Test {
   Fingerprint Now() {
     const auto workspace = OpenPath(directory_.Path("workspace").c_str(), O_PATH | O_DIRECTORY);
     const std::array bound = {workspace.value().get()};
-    return FingerprintOf(PlanFingerprint(plan_), bound, &watch_);
+    return FingerprintOf(PlanFingerprint(plan_), bound, watch_.State());
   }
   void Move(const char* from, const char* to) const {
     std::filesystem::rename(directory_.Path(from), directory_.Path(to));

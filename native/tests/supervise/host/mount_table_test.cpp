@@ -4,6 +4,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <string>
+
 #include "supervise/os/mounts.h"
 
 namespace native_runner {
@@ -23,6 +25,23 @@ int InOwnMounts(int (*look)()) {
   int status = 0;
   waitpid(child, &status, 0);
   return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+TEST(AreLocalMounts, KnowsWhatDependsOnOthers) {
+  const std::string local =
+      "1 0 8:1 / / rw,relatime shared:1 - ext4 /dev/sda1 rw\n"
+      "2 1 0:5 / /proc rw master:3 - proc proc rw\n"
+      "3 2 0:6 / /proc/sys/fs/binfmt_misc rw - autofs systemd-1 rw\n"
+      "4 2 0:7 / /proc/cpuinfo rw - fuse.lxcfs lxcfs rw\n";
+  EXPECT_TRUE(AreLocalMounts(local));
+  for (const char* const kind :
+       {"fuse", "fuse.sshfs", "nfs4", "cifs", "9p", "virtiofs", "autofs", "ceph", "unheard-of"}) {
+    const std::string mount = std::string("5 1 0:8 / /a\\040-\\040ext4 rw - ") + kind + " x rw\n";
+    EXPECT_FALSE(AreLocalMounts(local + mount)) << kind;
+    EXPECT_FALSE(AreLocalMounts(mount + local)) << kind;
+  }
+  EXPECT_FALSE(AreLocalMounts("")) << "/proc shows no mounts";
+  EXPECT_FALSE(AreLocalMounts(local + "5 1 0:8 / /a rw - ext4")) << "it ends within a line";
 }
 
 TEST(MountTable, KnowsWhetherAMountIsShared) {

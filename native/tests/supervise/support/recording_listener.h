@@ -59,6 +59,8 @@ class RecordingListener : public RunListener {
     changed_.notify_all();
   }
 
+  void OnPath(std::uint64_t /*request*/, const std::optional<Error>& /*unanswered*/) override {}
+
   void OnSessionOpen(std::uint64_t session, Result<LayerRecord> layers) override {
     const std::lock_guard lock(mutex_);
     opened_.emplace(session, std::move(layers));
