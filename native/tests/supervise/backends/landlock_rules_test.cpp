@@ -146,11 +146,11 @@ TEST_F(LandlockSecretsTest, AreNotReachedByALinkBesideThem) {
 
 TEST(LandlockRulesInside, WriteWhatBubblewrapLeftWritable) {
   BubblewrapPolicy policy;
-  EXPECT_EQ(LandlockRulesInside(policy),
+  EXPECT_EQ(LandlockRulesInside(policy, nullptr),
             (Rules{"r/", "w/workspace", "w/tmp", "w/dev/shm", "d/dev", "d/proc"}));
   policy.with_proc = false;
   policy.with_dev = false;
-  EXPECT_EQ(LandlockRulesInside(policy), (Rules{"r/", "w/workspace", "w/tmp"}));
+  EXPECT_EQ(LandlockRulesInside(policy, nullptr), (Rules{"r/", "w/workspace", "w/tmp"}));
 }
 
 }  // namespace
