@@ -78,7 +78,10 @@ export type NativeDenial = Omit<Denial, "grant"> & { grant?: Omit<Grant, "cli"> 
 
 /** The states of what some paths led to when it was made. */
 export interface PathStampsHandle {
-  /** False if what one of them leads to was replaced or has changed, a directory also with its entries. */
+  /**
+   * False if what one of them leads to was replaced or has changed, a directory also with its entries, or does not
+   * answer within 200 ms.
+   */
   areSame(): boolean;
 }
 
@@ -355,11 +358,16 @@ export interface NativeAddon {
   landlockAbi(): number;
   /**
    * Looks at an absolute path on a thread of its own. Throws ERR_SANDBOX_SETUP, naming the path, if its file
-   * system has not answered in time; at once while an earlier look at it still waits. Looks here and now if all
+   * system has not answered in time; at once while an earlier look at it still waits. Looks at nothing if all
    * mounted file systems are this machine's own.
    * @param patienceMs default 2,000.
    */
   expectAnswer(path: string, patienceMs?: number): void;
+  /**
+   * Returns the mount points of file systems of other machines, of FUSE and the like that do not answer within 200 ms
+   * in all. Looks at nothing if there are none of them.
+   */
+  silentMounts(): string[];
   /**
    * Resolves when the file system of an absolute path answers; rejects with ERR_SANDBOX_SETUP, naming the path,
    * if it has not within 30 seconds. Holds up no thread of Node's pool. Keeps the process alive.

@@ -304,6 +304,7 @@ export class FakeAddon {
       },
       lockFile: () => true,
       expectAnswer: () => {},
+      silentMounts: () => [],
       awaitAnswer: async () => {},
       PathStamps: class {
         areSame = () => true;

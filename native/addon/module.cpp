@@ -78,7 +78,8 @@ Napi::Value FindProgramOf(const Napi::CallbackInfo& info) {
   if (!info[0].IsString()) return env.Null();
   const std::string search_path =
       info[1].IsString() ? std::string(info[1].As<Napi::String>()) : EnvironmentState::SearchPath();
-  const auto found = FindProgram(info[0].As<Napi::String>(), search_path);
+  auto* state = static_cast<EnvironmentState*>(info.Data());
+  const auto found = FindProgram(info[0].As<Napi::String>(), search_path, &state->looks());
   return found ? Napi::Value(Napi::String::New(env, found.value())) : env.Null();
 }
 
@@ -92,9 +93,22 @@ Napi::Value ExpectAnswer(const Napi::CallbackInfo& info) {
   const std::uint64_t patience_ms =
       info[1].IsNumber() ? info[1].As<Napi::Number>().Uint32Value() : BriefLooks::kPatienceMs;
   auto* state = static_cast<EnvironmentState*>(info.Data());
-  if (const auto unanswered = state->looks().Do(path, look, patience_ms))
+  if (state->looks().AreLocal()) return env.Undefined();
+  if (const auto unanswered = state->looks().DoApart(path, look, patience_ms))
     ThrowJsError(env, *unanswered);
   return env.Undefined();
+}
+
+// Returns the mount points of file systems that do not answer.
+Napi::Value SilentMounts(const Napi::CallbackInfo& info) {
+  constexpr std::uint64_t kMostMs = 200;
+  const Napi::Env env = info.Env();
+  auto* state = static_cast<EnvironmentState*>(info.Data());
+  const std::vector<std::string> silent = state->looks().Silent(kMostMs);
+  Napi::Array all = Napi::Array::New(env, silent.size());
+  for (std::size_t at = 0; at < silent.size(); ++at)
+    all.Set(static_cast<std::uint32_t>(at), silent[at]);
+  return all;
 }
 
 // Resolves when the file system of an absolute path answers.
@@ -157,12 +171,13 @@ Napi::Object Init(Napi::Env env, Napi::Object exports) {
   exports.Set("answerNetworkQuestion",
               Napi::Function::New(env, AnswerNetworkQuestion, "answerNetworkQuestion", state));
   exports.Set("landlockAbi", Napi::Function::New(env, LandlockAbiOf, "landlockAbi"));
-  exports.Set("findProgram", Napi::Function::New(env, FindProgramOf, "findProgram"));
+  exports.Set("findProgram", Napi::Function::New(env, FindProgramOf, "findProgram", state));
   exports.Set("expectAnswer", Napi::Function::New(env, ExpectAnswer, "expectAnswer", state));
+  exports.Set("silentMounts", Napi::Function::New(env, SilentMounts, "silentMounts", state));
   exports.Set("awaitAnswer", Napi::Function::New(env, AwaitAnswer, "awaitAnswer", state));
   exports.Set("lockFile", Napi::Function::New(env, LockFileOf, "lockFile"));
   exports.Set("entryState", Napi::Function::New(env, EntryStateOf, "entryState"));
-  DefinePathStamps(env, exports);
+  DefinePathStamps(env, exports, state);
   DefineProcessSandbox(env, exports);
   DefineWorkspaceFiles(env, exports);
   DefineTransaction(env, exports, state);

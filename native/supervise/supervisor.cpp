@@ -318,7 +318,10 @@ void Supervisor::ServeWait(const PortWait& wait) {
 }
 
 void Supervisor::ServePath(const PathRequest& request) {
-  const auto path = std::make_shared<const std::string>(request.path);
+  std::erase_if(looked_at_, [](const auto& looked_at) { return looked_at.second.expired(); });
+  std::weak_ptr<const std::string>& known = looked_at_[request.path];
+  auto path = known.lock();
+  if (!path) known = path = std::make_shared<const std::string>(request.path);
   files_.Do(
       path.get(), [path] { LookAtPath(*path); },
       [this, path, id = request.request](const std::optional<Error>& unanswered) {

@@ -286,6 +286,8 @@ class Supervisor {
   // Supervisor thread only from here on.
   OpenQuestions questions_;  // outlives all askers
   FileThreads files_;
+  // The key of the looks at each path: one thread is left behind for it, not one for each request.
+  std::map<std::string, std::weak_ptr<const std::string>> looked_at_;
   std::shared_ptr<SupervisorContext> context_ = std::make_shared<SupervisorContext>();
   SupervisorContext& shared_ = *context_;
   SandboxPools pools_;

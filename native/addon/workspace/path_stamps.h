@@ -4,7 +4,9 @@
 
 namespace native_runner {
 
+class EnvironmentState;
+
 // Defines exports.PathStamps: the states of some paths, as in types/addon.d.ts.
-void DefinePathStamps(Napi::Env env, Napi::Object exports);
+void DefinePathStamps(Napi::Env env, Napi::Object exports, EnvironmentState* state);
 
 }  // namespace native_runner

@@ -146,7 +146,7 @@ class TransactionObject : public Napi::ObjectWrap<TransactionObject> {
       };
     }
     if (options.backend == Transaction::Backend::kAuto) {
-      auto found = FindProgram(bwrap, EnvironmentState::SearchPath());
+      auto found = FindProgram(bwrap, EnvironmentState::SearchPath(), &state_->looks());
       if (found) options.bwrap = std::move(*found);
     }
     return Promise(info,

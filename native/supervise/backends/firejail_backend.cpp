@@ -240,9 +240,10 @@ void FirejailBackend::Prepare(const ExecRequest& request, SupervisorContext& sha
 Result<Preparation> FirejailBackend::Plan(const ExecRequest& request,
                                           const SupervisorContext& shared,
                                           const HostView& view) const {
-  auto program = FindProgram(policy_.firejail_path, shared.programs->search_path());
+  const Programs& programs = *shared.programs;
+  auto program = FindProgram(policy_.firejail_path, programs.search_path(), &programs.looks());
   if (!program) {
-    program.error().fix = kInstall;
+    if (program.error().code == ErrorCode::kUnavailable) program.error().fix = kInstall;
     return program.error();
   }
   TRY_ASSIGN(auto relative, WorkspaceRelative(request.cwd, "NativeRunner.exec"));

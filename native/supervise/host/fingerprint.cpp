@@ -74,14 +74,13 @@ bool HostWatch::AddInherited(std::string* state) {
 }
 
 std::optional<std::string> HostWatch::State() {
-  if (!OpenOnce("/proc/thread-self/status", &status_)) return std::nullopt;
-  const auto mount_changes = mounts_.Changes();
-  if (!mount_changes) return std::nullopt;
+  mount_changes_ = mounts_.Changes();
+  if (!mount_changes_ || !OpenOnce("/proc/thread-self/status", &status_)) return std::nullopt;
 
   std::array<char, 8192> text;  // NOLINT(cppcoreguidelines-pro-type-member-init): read into
   const ssize_t size = pread(status_.get(), text.data(), text.size(), 0);
   if (size <= 0 || static_cast<std::size_t>(size) == text.size()) return std::nullopt;
-  std::string state = std::to_string(*mount_changes) + "\n";
+  std::string state = std::to_string(*mount_changes_) + "\n";
   std::string_view rest(text.data(), static_cast<std::size_t>(size));
   while (!rest.empty()) {
     const std::size_t end = std::min(rest.find('\n'), rest.size() - 1) + 1;

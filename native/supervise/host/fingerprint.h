@@ -25,6 +25,9 @@ class HostWatch {
   // /proc can't be read.
   std::optional<std::string> State();
 
+  // MountTable::AreLocal, of the mounts that the last State saw.
+  bool AreLocal() { return mounts_.AreLocalAt(mount_changes_); }
+
  private:
   bool AddInherited(std::string* state);
 
@@ -32,6 +35,7 @@ class HostWatch {
   Descriptor oom_score_;
   Descriptor cgroups_;
   MountTable mounts_;
+  std::optional<std::uint64_t> mount_changes_;
 };
 
 // Returns true if one of these paths is gone, or leads to a file whose inode has changed since then

@@ -26,15 +26,24 @@ constexpr const char* kInstall =
     "install Bubblewrap (apt-get install bubblewrap, dnf install bubblewrap, pacman -S bubblewrap, "
     "apk add bubblewrap) or name its absolute path in bwrapPath";
 
-bool Executable(const std::string& path) {
+// Returns 0, or why it can't be executed: an errno.
+int ExecutableError(const std::string& path) {
   NotePath(path);
   struct statx status {};
-  if (statx(AT_FDCWD, path.c_str(), 0, STATX_TYPE, &status) != 0) return false;
-  if ((status.stx_mode & S_IFMT) != S_IFREG) {
-    errno = EACCES;
-    return false;
-  }
-  return faccessat(AT_FDCWD, path.c_str(), X_OK, AT_EACCESS) == 0;
+  if (statx(AT_FDCWD, path.c_str(), 0, STATX_TYPE, &status) != 0) return errno;
+  if ((status.stx_mode & S_IFMT) != S_IFREG) return EACCES;
+  return faccessat(AT_FDCWD, path.c_str(), X_OK, AT_EACCESS) == 0 ? 0 : errno;
+}
+
+// The same; kSetup if the path does not answer.
+Result<int> LookForExecutable(const std::string& path, BriefLooks* looks) {
+  constexpr std::uint64_t kPatienceMs = 500;
+  if (looks == nullptr) return ExecutableError(path);
+  const auto error = std::make_shared<int>(0);
+  NotePath(path);
+  const auto look = [path, error] { *error = ExecutableError(path); };
+  if (auto unanswered = looks->Do(path, look, kPatienceMs)) return *unanswered;
+  return *error;
 }
 
 bool IsElf(const std::string& path) {
@@ -71,20 +80,26 @@ std::string Program::exec_path() const {
   return image.valid() ? "/proc/self/fd/" + std::to_string(image.get()) : path;
 }
 
-Result<std::string> FindProgram(const std::string& name, const std::string& search_path) {
+Result<std::string> FindProgram(const std::string& name, const std::string& search_path,
+                                BriefLooks* looks) {
   if (name.find('/') != std::string::npos) {
-    if (Executable(name)) return name;
+    TRY_ASSIGN(const int error, LookForExecutable(name, looks));
+    if (error == 0) return name;
     return Error{ErrorCode::kUnavailable,
-                 "program not found: " + name + ": " + std::strerror(errno), kInstall};
+                 "program not found: " + name + ": " + std::strerror(error), kInstall};
   }
+  std::optional<Error> unanswered;
   for (std::string_view rest = search_path; !rest.empty();) {
     const std::size_t end = std::min(rest.find(':'), rest.size());
     const std::string directory(rest.substr(0, end));
     rest.remove_prefix(std::min(end + 1, rest.size()));
     if (!directory.starts_with('/')) continue;  // "" and "." would be the host's working directory
     std::string path = directory + "/" + name;
-    if (Executable(path)) return path;
+    auto error = LookForExecutable(path, looks);
+    if (error && *error == 0) return path;
+    if (!error && !unanswered) unanswered = error.error();
   }
+  if (unanswered) return *unanswered;
   return Error{ErrorCode::kUnavailable,
                name + " not found on the host's PATH (" + search_path + ")", kInstall};
 }
@@ -98,13 +113,16 @@ void Programs::Get(const std::string& name, Callback callback) {
     probe->second->waiting.push_back(std::move(callback));
     return;
   }
-  const auto [search, is_new] = searches_.try_emplace(name);
+  const auto search = searches_.try_emplace(name).first;
   search->second.push_back(std::move(callback));
-  if (!is_new) return;
-  if (files_ == nullptr) return OnFound(name, Find(name, search_path_));
+  if (search->second.size() > 1) return;
+  if (files_ == nullptr) return OnFound(name, Find(name, search_path_, nullptr));
   const auto found = std::make_shared<std::optional<Result<Found>>>();
   files_->Do(
-      &search->second, [name, path = search_path_, found] { found->emplace(Find(name, path)); },
+      &search->second,
+      [name, path = search_path_, looks = looks_, found] {
+        found->emplace(Find(name, path, looks.get()));
+      },
       [this, name, found](const std::optional<Error>& unanswered) {
         OnFound(name, unanswered ? Result<Found>(*unanswered) : std::move(**found));
       });
@@ -112,9 +130,10 @@ void Programs::Get(const std::string& name, Callback callback) {
 
 // Commands run with our uid: as root they could overwrite the file through /proc/1/exe. A script is
 // not copied, since its interpreter reads it by name.
-Result<Programs::Found> Programs::Find(const std::string& name, const std::string& search_path) {
+Result<Programs::Found> Programs::Find(const std::string& name, const std::string& search_path,
+                                       BriefLooks* looks) {
   Found found;
-  TRY_ASSIGN(found.path, FindProgram(name, search_path));
+  TRY_ASSIGN(found.path, FindProgram(name, search_path, looks));
   if (geteuid() == 0 && IsElf(found.path)) {
     TRY_ASSIGN(found.image, SealedCopy(found.path));
   }
@@ -122,8 +141,10 @@ Result<Programs::Found> Programs::Find(const std::string& name, const std::strin
 }
 
 void Programs::OnFound(const std::string& name, Result<Found> found) {
-  auto waiting = std::move(searches_[name]);
-  searches_.erase(name);
+  const auto search = searches_.find(name);
+  auto waiting = std::exchange(search->second, {});
+  // One that was left behind has its address as its key.
+  if (files_ == nullptr || !files_->Has(&search->second)) searches_.erase(search);
   if (found) return Begin(name, std::move(*found), std::move(waiting), 1);
   for (const Callback& callback : waiting)
     callback(found.error());
@@ -131,7 +152,8 @@ void Programs::OnFound(const std::string& name, Result<Found> found) {
 
 std::optional<Error> Programs::Late() const {
   for (const auto& [name, waiting] : searches_) {
-    if (auto late = files_ == nullptr ? std::nullopt : files_->Late(&waiting)) return late;
+    if (files_ == nullptr || waiting.empty()) continue;
+    if (auto late = files_->Late(&waiting)) return late;
   }
   return std::nullopt;
 }

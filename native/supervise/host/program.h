@@ -28,8 +28,11 @@ struct Program {
 };
 
 // Finds a program on `search_path` (a PATH; relative entries are skipped), or checks an absolute
-// one. kUnavailable, naming the searched places and the package that has it.
-Result<std::string> FindProgram(const std::string& name, const std::string& search_path);
+// one. kUnavailable, naming the searched places and the package that has it. With `looks`, an entry
+// of the PATH that does not answer within half a second is passed over; kSetup, naming it, if the
+// program is in no other one.
+Result<std::string> FindProgram(const std::string& name, const std::string& search_path,
+                                BriefLooks* looks = nullptr);
 
 // Returns the error for a bwrap that lacks an option. It names the option, not a version:
 // distributions back-port options.
@@ -60,6 +63,7 @@ class Programs {
   std::optional<Error> Late() const;
 
   const std::string& search_path() const { return search_path_; }
+  BriefLooks& looks() const { return *looks_; }
 
   // Ends running probes and calls their waiting callbacks with kClosed: a waiting session exists
   // until its callback runs. Those of a search are called when the FileThreads are closed.
@@ -84,7 +88,8 @@ class Programs {
     Descriptor image;
   };
 
-  static Result<Found> Find(const std::string& name, const std::string& search_path);
+  static Result<Found> Find(const std::string& name, const std::string& search_path,
+                            BriefLooks* looks);
   void OnFound(const std::string& name, Result<Found> found);
   void Begin(const std::string& name, Found found, std::vector<Callback> waiting, int number);
   Result<std::unique_ptr<Probe>> StartProbe(Found found);
@@ -93,6 +98,7 @@ class Programs {
   uv_loop_t* loop_;
   int null_device_;
   std::string search_path_;
+  std::shared_ptr<BriefLooks> looks_ = std::make_shared<BriefLooks>();
   std::map<std::string, std::shared_ptr<const Program>> known_;
   FileThreads* files_;
   std::map<std::string, std::vector<Callback>> searches_;  // those that wait for each

@@ -12,23 +12,6 @@
 #include "policy/text/text.h"
 
 namespace native_runner {
-namespace {
-
-constexpr std::uint64_t kNsPerMs = 1'000'000;
-
-// A path that has been looked at for so long is named as the cause of a deadline.
-constexpr std::uint64_t kLateMs = 100;
-
-// Threads at once, with those that are left behind: each takes some 100 KiB of memory.
-constexpr std::size_t kMostThreads = 128;
-
-// Idle threads that wait for the next work; further ones end.
-constexpr std::size_t kMostIdle = 2;
-
-// Close waits so long for threads to end.
-constexpr std::uint64_t kCloseWaitMs = 100;
-
-thread_local CurrentPath* current_path = nullptr;
 
 // A mutex with its condition, by libuv: std::condition_variable's timed wait and pthread_detach(3)
 // need a newer C library than the package promises.
@@ -52,14 +35,13 @@ class Monitor {
   void WakeOne() { uv_cond_signal(&changed_); }
   void WakeAll() { uv_cond_broadcast(&changed_); }
 
-  // Waits until `is_true()`, for `most_ms` at most. Returns it.
+  // Waits until `is_true()`, at most until `end_ns` (uv_hrtime). Returns it.
   template <typename Predicate>
-  bool WaitUntil(Predicate is_true, std::uint64_t most_ms) {
-    const std::uint64_t end = uv_hrtime() + most_ms * kNsPerMs;
+  bool WaitUntil(Predicate is_true, std::uint64_t end_ns) {
     while (!is_true()) {
       const std::uint64_t now = uv_hrtime();
-      if (now >= end) return false;
-      uv_cond_timedwait(&changed_, &mutex_, end - now);
+      if (now >= end_ns) return false;
+      uv_cond_timedwait(&changed_, &mutex_, end_ns - now);
     }
     return true;
   }
@@ -68,6 +50,21 @@ class Monitor {
   uv_mutex_t mutex_{};
   uv_cond_t changed_{};
 };
+
+namespace {
+
+constexpr std::uint64_t kNsPerMs = 1'000'000;
+
+// A path that has been looked at for so long is named as the cause of a deadline.
+constexpr std::uint64_t kLateMs = 100;
+
+// Idle threads that wait for the next work; further ones end.
+constexpr std::size_t kMostIdle = 2;
+
+// Close waits so long for threads to end.
+constexpr std::uint64_t kCloseWaitMs = 100;
+
+thread_local CurrentPath* current_path = nullptr;
 
 // Starts a detached thread with all signals blocked: they are for the host's own threads.
 bool StartDetached(void* (*main)(void*), void* argument) {
@@ -105,11 +102,26 @@ void NotePath(std::string_view path) {
 void LookAtPath(const std::string& path) {
   NotePath(path);
   struct statx status {};
-  static_cast<void>(statx(AT_FDCWD, path.c_str(), 0, STATX_BASIC_STATS, &status));
+  static_cast<void>(statx(AT_FDCWD, path.c_str(), AT_STATX_FORCE_SYNC, STATX_BASIC_STATS, &status));
 }
 
+namespace {
+
+// Asks the file system that is mounted there, and mounts none (autofs).
+void LookAtMountPoint(const std::string& path) {
+  struct statx status {};
+  static_cast<void>(
+      statx(AT_FDCWD, path.c_str(), AT_NO_AUTOMOUNT | AT_STATX_FORCE_SYNC, STATX_TYPE, &status));
+}
+
+}  // namespace
+
 Error Unanswered(const CurrentPath::Look& look) {
-  const std::uint64_t waited_ms = look.since_ns == 0 ? 0 : (uv_hrtime() - look.since_ns) / kNsPerMs;
+  if (look.since_ns == 0) {
+    return {ErrorCode::kSetup, "no thread can be started to look at the host's files",
+            "raise the limit of threads and processes (RLIMIT_NPROC, pids.max) of the host"};
+  }
+  const std::uint64_t waited_ms = (uv_hrtime() - look.since_ns) / kNsPerMs;
   const std::string what =
       look.path.empty() ? "the host's files do" : QuotedShort(look.path) + " does";
   return {ErrorCode::kSetup,
@@ -136,7 +148,8 @@ struct FileThreads::Shared {
   std::size_t idle = 0;
 };
 
-FileThreads::FileThreads() : shared_(std::make_shared<Shared>()) {}
+FileThreads::FileThreads(std::size_t most_threads)
+    : most_threads_(most_threads), shared_(std::make_shared<Shared>()) {}
 
 FileThreads::~FileThreads() = default;
 
@@ -174,7 +187,7 @@ void FileThreads::Hand(const std::shared_ptr<Task>& task) {
   shared_->ready.push_back(task);
   if (shared_->idle >= shared_->ready.size()) {
     shared_->monitor.WakeOne();
-  } else if (shared_->threads < kMostThreads && StartThread(shared_)) {
+  } else if (shared_->threads < most_threads_ && StartThread(shared_)) {
     ++shared_->threads;
   }
   // Else the next thread that has done its work takes it.
@@ -203,6 +216,7 @@ void* FileThreads::Main(void* shared) {
     mine.ready.pop_front();
     lock.unlock();
     current_path = &task->path;
+    NotePath({});  // it has begun
     task->work();
     current_path = nullptr;
     task->work = nullptr;  // what it owns goes here, not on the loop's thread
@@ -242,7 +256,7 @@ void FileThreads::GiveUp(const std::shared_ptr<Task>& task) {
   Error error{ErrorCode::kClosed, "the runner was closed", ""};
   const auto found = tasks_.find(task->key);
   if (found != tasks_.end()) {
-    if (wake_ != nullptr) error = Unanswered(found->second.front()->path.Get());
+    if (wake_ != nullptr) error = Unanswered(LookOf(found->second));
     Tasks& tasks = found->second;
     // One that is with a thread keeps its place, so that no other of its key begins.
     if (!task->is_handed) std::erase(tasks, task);
@@ -251,10 +265,22 @@ void FileThreads::GiveUp(const std::shared_ptr<Task>& task) {
   if (const Done done = std::exchange(task->done, nullptr)) done(std::move(error));
 }
 
+// Works that wait for a thread wait for the look that has lasted the longest.
+CurrentPath::Look FileThreads::LookOf(const Tasks& tasks) const {
+  CurrentPath::Look look = tasks.front()->path.Get();
+  if (look.since_ns != 0) return look;
+  for (const auto& [key, others] : tasks_) {
+    CurrentPath::Look other = others.front()->path.Get();
+    const bool is_older = look.since_ns == 0 || other.since_ns < look.since_ns;
+    if (other.since_ns != 0 && is_older) look = std::move(other);
+  }
+  return look;
+}
+
 std::optional<Error> FileThreads::Late(Key key) const {
   const auto found = tasks_.find(key);
   if (found == tasks_.end()) return std::nullopt;
-  const CurrentPath::Look look = found->second.front()->path.Get();
+  const CurrentPath::Look look = LookOf(found->second);
   if (look.since_ns == 0 || uv_hrtime() - look.since_ns < kLateMs * kNsPerMs) return std::nullopt;
   return Unanswered(look);
 }
@@ -267,7 +293,8 @@ void FileThreads::Close() {
     shared_->ready.clear();
     shared_->finished.clear();
     shared_->monitor.WakeAll();
-    shared_->monitor.WaitUntil([this] { return shared_->threads == 0; }, kCloseWaitMs);
+    shared_->monitor.WaitUntil([this] { return shared_->threads == 0; },
+                               uv_hrtime() + kCloseWaitMs * kNsPerMs);
   }
   wake_->data = nullptr;
   uv_close(reinterpret_cast<uv_handle_t*>(std::exchange(wake_, nullptr)),
@@ -293,44 +320,94 @@ void* BriefLooks::Main(void* argument) {
   current_path = &mine.path;
   mine.work();
   current_path = nullptr;
+  mine.work = nullptr;
   const std::lock_guard lock(mine.monitor);
   mine.is_done = true;
   mine.monitor.WakeAll();
   return nullptr;
 }
 
-bool BriefLooks::IsHung(const std::string& path) {
-  const auto left = left_.find(path);
-  if (left == left_.end()) return false;
-  const std::lock_guard lock(left->second->monitor);
-  return !left->second->is_done;
+bool BriefLooks::HasAnswered(Waited& look) {
+  const std::lock_guard lock(look.monitor);
+  return look.is_done;
+}
+
+bool BriefLooks::AreLocal() {
+  const std::lock_guard lock(mutex_);
+  return mounts_.AreLocal();
 }
 
 std::optional<Error> BriefLooks::Do(const std::string& path, std::function<void()> work,
                                     std::uint64_t patience_ms) {
-  if (!mounts_.AreLocal()) return DoApart(path, std::move(work), patience_ms);
+  if (!AreLocal()) return DoApart(path, std::move(work), patience_ms);
   work();
   return std::nullopt;
 }
 
 std::optional<Error> BriefLooks::DoApart(const std::string& path, std::function<void()> work,
                                          std::uint64_t patience_ms) {
-  if (IsHung(path)) return Unanswered(left_[path]->path.Get());
-  const auto waited = std::make_shared<Waited>();
+  auto begun = Begin(path, std::move(work));
+  if (!begun) return begun.error();
+  return Await(path, *begun, uv_hrtime() + patience_ms * kNsPerMs);
+}
+
+// Begins no second look at a path while an earlier one waits: it would be left behind as well.
+Result<std::shared_ptr<BriefLooks::Waited>> BriefLooks::Begin(const std::string& path,
+                                                              std::function<void()> work) {
+  const std::lock_guard lock(mutex_);
+  std::erase_if(left_, [](const auto& left) { return HasAnswered(*left.second); });
+  const auto hung = left_.find(path);
+  if (hung != left_.end()) return Unanswered(hung->second->path.Get());
+  if (left_.size() >= kMostLeft) return Unanswered(left_.begin()->second->path.Get());
+  auto waited = std::make_shared<Waited>();
   waited->work = std::move(work);
+  waited->path.Set(path);
   auto own = std::make_unique<std::shared_ptr<Waited>>(waited);
   if (!StartDetached(Main, own.get()))
     return Error{ErrorCode::kSetup, "no thread can be started to look at " + QuotedShort(path), ""};
   static_cast<void>(own.release());  // Main deletes it
-  const std::lock_guard lock(waited->monitor);
-  const bool is_done =
-      waited->monitor.WaitUntil([&waited] { return waited->is_done; }, patience_ms);
-  if (is_done) {
-    left_.erase(path);
-    return std::nullopt;
+  return waited;
+}
+
+std::optional<Error> BriefLooks::Await(const std::string& path, const std::shared_ptr<Waited>& look,
+                                       std::uint64_t end_ns) {
+  {
+    const std::lock_guard lock(look->monitor);
+    if (look->monitor.WaitUntil([&look] { return look->is_done; }, end_ns)) return std::nullopt;
   }
-  left_[path] = waited;
-  return Unanswered(waited->path.Get());
+  const std::lock_guard lock(mutex_);
+  left_[path] = look;
+  return Unanswered(look->path.Get());
+}
+
+std::vector<std::string> BriefLooks::Silent(std::uint64_t patience_ms) {
+  std::vector<std::string> far;
+  {
+    const std::lock_guard lock(mutex_);
+    if (!mounts_.AreLocal()) far = mounts_.FarMountPoints();
+  }
+  return SilentOf(far, patience_ms);
+}
+
+// All are looked at side by side: several that hang cost no more time than one.
+std::vector<std::string> BriefLooks::SilentOf(const std::vector<std::string>& paths,
+                                              std::uint64_t patience_ms) {
+  std::vector<std::string> silent;
+  std::map<std::string, std::shared_ptr<Waited>> begun;
+  for (const std::string& path : paths) {
+    if (begun.contains(path)) continue;
+    auto look = Begin(path, [path] { LookAtMountPoint(path); });
+    if (look) {
+      begun.emplace(path, std::move(*look));
+    } else {
+      silent.push_back(path);
+    }
+  }
+  const std::uint64_t end_ns = uv_hrtime() + patience_ms * kNsPerMs;
+  for (const auto& [path, look] : begun) {
+    if (Await(path, look, end_ns)) silent.push_back(path);
+  }
+  return silent;
 }
 
 }  // namespace native_runner

@@ -12,6 +12,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "policy/result.h"
 #include "supervise/os/handle.h"
@@ -44,7 +45,7 @@ void NotePath(std::string_view path);
 // nothing with what it finds.
 void LookAtPath(const std::string& path);
 
-// kSetup: the path has not answered, with what the operator can do.
+// kSetup: the path has not answered, with what the operator can do; or no thread could look.
 Error Unanswered(const CurrentPath::Look& look);
 
 // Threads for work on files that may never return: one that hangs is left behind, and nothing else
@@ -52,6 +53,8 @@ Error Unanswered(const CurrentPath::Look& look);
 // side. Supervisor thread, except for the works themselves.
 class FileThreads {
  public:
+  // An address that nothing else has while a work of it lasts, which may be longer than Done is
+  // awaited.
   using Key = const void*;
   // Does the work, on a thread of its own. Must own all that it uses.
   using Work = std::function<void()>;
@@ -61,7 +64,9 @@ class FileThreads {
 
   static constexpr std::uint64_t kPatienceMs = 30'000;
 
-  FileThreads();
+  // `most_threads`: at once, with those that are left behind: each takes some 100 KiB of memory.
+  // While all are left behind, further works wait, and are given up with one of their paths.
+  explicit FileThreads(std::size_t most_threads = 128);
   ~FileThreads();  // only after Close
   FileThreads(const FileThreads&) = delete;
   FileThreads& operator=(const FileThreads&) = delete;
@@ -92,7 +97,9 @@ class FileThreads {
   void Hand(const std::shared_ptr<Task>& task);
   void TakeFinished();
   void GiveUp(const std::shared_ptr<Task>& task);
+  CurrentPath::Look LookOf(const Tasks& tasks) const;
 
+  std::size_t most_threads_;
   uv_loop_t* loop_ = nullptr;
   uv_async_t* wake_ = nullptr;  // freed when it is closed
   std::shared_ptr<Shared> shared_;
@@ -101,10 +108,12 @@ class FileThreads {
 
 // Looks of a thread that must have their answer at once. Where a mounted file system may not answer
 // (MountTable::AreLocal), each is on a thread of its own, which is left behind if it has not
-// answered in time. One thread.
+// answered in time. Any thread.
 class BriefLooks {
  public:
   static constexpr std::uint64_t kPatienceMs = 2'000;
+  // Threads that may be left behind at once; then each path counts as one that does not answer.
+  static constexpr std::size_t kMostLeft = 64;
 
   // Does the work, which looks at `path` and must own all that it uses. Returns the error of a path
   // that does not answer: at once while an earlier look at it still waits.
@@ -114,11 +123,25 @@ class BriefLooks {
   std::optional<Error> DoApart(const std::string& path, std::function<void()> work,
                                std::uint64_t patience_ms = kPatienceMs);
 
+  // MountTable::AreLocal: each file system answers.
+  bool AreLocal();
+
+  // Returns the mount points of file systems that may not answer (MountTable::FarMountPoints), and
+  // have not now. Looks at nothing if there are none.
+  std::vector<std::string> Silent(std::uint64_t patience_ms);
+  // The same of these mount points.
+  std::vector<std::string> SilentOf(const std::vector<std::string>& paths,
+                                    std::uint64_t patience_ms);
+
  private:
   struct Waited;
   static void* Main(void* argument);
-  bool IsHung(const std::string& path);
+  static bool HasAnswered(Waited& look);
+  Result<std::shared_ptr<Waited>> Begin(const std::string& path, std::function<void()> work);
+  std::optional<Error> Await(const std::string& path, const std::shared_ptr<Waited>& look,
+                             std::uint64_t end_ns);
 
+  std::mutex mutex_;  // guards what follows; not held while a look is waited for
   MountTable mounts_;
   std::map<std::string, std::shared_ptr<Waited>> left_;
 };

@@ -38,12 +38,16 @@ std::optional<std::uint64_t> MountTable::Changes() {
 }
 
 bool MountTable::AreShared() {
-  Look();
+  Look(Changes());
   return shared_;
 }
 
 bool MountTable::AreLocal() {
-  Look();
+  return AreLocalAt(Changes());
+}
+
+bool MountTable::AreLocalAt(std::optional<std::uint64_t> changes) {
+  Look(changes);
   return local_;
 }
 
@@ -60,38 +64,84 @@ constexpr std::string_view kLocalKinds[] = {
     "tracefs",  "udf",     "vfat",   "xfs",         "zfs",
 };
 
-// One line of proc_pid_mountinfo(5). Blanks in its paths are written as octal escapes.
-bool IsLocal(std::string_view mount) {
+// One line of proc_pid_mountinfo(5), as far as it matters here.
+struct MountLine {
+  std::string_view point;  // blanks in it are written as octal escapes
+  std::string_view kind;   // empty: the line is cut off
+};
+
+MountLine ReadMountLine(std::string_view line) {
   constexpr std::string_view kEnd = " - ";
   for (int field = 0; field < 4; ++field)  // number, parent, device, root
-    mount.remove_prefix(std::min(mount.find(' '), mount.size() - 1) + 1);
-  const std::string_view point = mount.substr(0, mount.find(' '));
-  if (point.starts_with("/proc/") || point.starts_with("/sys/")) return true;
-  const std::size_t end = mount.find(kEnd);
-  if (end == std::string_view::npos) return false;
-  mount.remove_prefix(end + kEnd.size());
-  const std::string_view kind = mount.substr(0, mount.find(' '));
-  return std::ranges::find(kLocalKinds, kind) != std::end(kLocalKinds);
+    line.remove_prefix(std::min(line.find(' '), line.size() - 1) + 1);
+  const std::string_view point = line.substr(0, line.find(' '));
+  const std::size_t end = line.find(kEnd);
+  if (end == std::string_view::npos) return {point, {}};
+  line.remove_prefix(end + kEnd.size());
+  return {point, line.substr(0, line.find(' '))};
+}
+
+bool IsLocal(const MountLine& mount) {
+  if (mount.point.starts_with("/proc/") || mount.point.starts_with("/sys/")) return true;
+  return std::ranges::find(kLocalKinds, mount.kind) != std::end(kLocalKinds);
+}
+
+// Calls `take` with each line of the text until it returns false.
+template <typename Take>
+void ForEachMount(std::string_view mounts, Take take) {
+  while (!mounts.empty()) {
+    const std::size_t end = std::min(mounts.find('\n'), mounts.size() - 1);
+    const std::string_view line = mounts.substr(0, mounts[end] == '\n' ? end : end + 1);
+    if (line.empty() || !take(ReadMountLine(line))) return;
+    mounts.remove_prefix(end + 1);
+  }
+}
+
+bool IsOctal(std::string_view text) {
+  return text.size() == 3 &&
+         std::ranges::all_of(text, [](char digit) { return digit >= '0' && digit <= '7'; });
+}
+
+std::string WithoutEscapes(std::string_view text) {
+  std::string plain;
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    const std::string_view code = text.substr(at + 1, 3);
+    if (text[at] != '\\' || !IsOctal(code)) {
+      plain += text[at];
+      continue;
+    }
+    plain += static_cast<char>((code[0] - '0') * 64 + (code[1] - '0') * 8 + (code[2] - '0'));
+    at += 3;
+  }
+  return plain;
 }
 
 }  // namespace
 
 bool AreLocalMounts(std::string_view mounts) {
   bool are_local = mounts.ends_with('\n');
-  while (are_local && !mounts.empty()) {
-    const std::size_t end = mounts.find('\n');
-    are_local = IsLocal(mounts.substr(0, end));
-    mounts.remove_prefix(end + 1);
-  }
+  ForEachMount(mounts, [&are_local](const MountLine& mount) {
+    are_local = are_local && IsLocal(mount);
+    return are_local;
+  });
   return are_local;
 }
 
-void MountTable::Look() {
-  const auto changes = Changes();
+std::vector<std::string> FarMountPointsOf(std::string_view mounts) {
+  std::vector<std::string> far;
+  ForEachMount(mounts, [&far](const MountLine& mount) {
+    if (!IsLocal(mount)) far.push_back(WithoutEscapes(mount.point));
+    return true;
+  });
+  return far;
+}
+
+void MountTable::Look(std::optional<std::uint64_t> changes) {
   if (changes && looked_at_ == changes) return;
   looked_at_ = changes;
   shared_ = true;
   local_ = false;
+  far_.clear();
   if (!changes) return;
   std::string text;
   std::array<char, 4096> part{};
@@ -103,6 +153,7 @@ void MountTable::Look() {
   shared.Take(text.data(), text.size());
   shared_ = shared.found();
   local_ = AreLocalMounts(text);
+  if (!local_) far_ = FarMountPointsOf(text);
 }
 
 namespace {

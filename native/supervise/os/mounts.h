@@ -2,7 +2,9 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "policy/result.h"
 #include "supervise/os/descriptor.h"
@@ -13,6 +15,9 @@ namespace native_runner {
 // its memory, so that it answers: none of a network, of FUSE, of a hypervisor or of an automounter,
 // except below /proc and /sys. `mounts`: text of proc_pid_mountinfo(5).
 bool AreLocalMounts(std::string_view mounts);
+
+// Returns the mount points of those that may not answer.
+std::vector<std::string> FarMountPointsOf(std::string_view mounts);
 
 // Counts the changes of the mounts that this process sees: proc_pid_mountinfo(5) reports each by
 // poll(2) to each process that has it open. One thread only.
@@ -32,15 +37,21 @@ class MountTable {
 
   // AreLocalMounts of the mounts now; false if this can't be determined.
   bool AreLocal();
+  // The same, if Changes() has just returned `changes`.
+  bool AreLocalAt(std::optional<std::uint64_t> changes);
+
+  // FarMountPointsOf the mounts at the last look of AreLocal.
+  const std::vector<std::string>& FarMountPoints() const { return far_; }
 
  private:
-  void Look();
+  void Look(std::optional<std::uint64_t> changes);
 
   Descriptor table_;
   std::uint64_t changes_ = 0;
   std::optional<std::uint64_t> looked_at_;  // Changes() at the last look
   bool shared_ = true;
   bool local_ = false;
+  std::vector<std::string> far_;
 };
 
 // Makes the mounts of another process' mount namespace private (MS_PRIVATE in mount(2)), so that

@@ -119,6 +119,7 @@ ExecRequest ForPlan(const ExecRequest& request) {
   made.argv = request.argv;
   made.cwd = request.cwd;
   made.limits = request.limits;
+  made.home = request.home;
   made.allow_prewarmed = request.allow_prewarmed;
   made.clones_of = request.clones_of;
   return made;
@@ -139,6 +140,11 @@ bool MayLookHere(SupervisorContext& shared, FileThreads::Key key) {
   return shared.files == nullptr || (shared.mount_table.AreLocal() && !shared.files->Has(key));
 }
 
+// The same, without a further system call: `State` of the host's watch was just called.
+bool MayLookHereAfterState(SupervisorContext& shared, FileThreads::Key key) {
+  return shared.files == nullptr || (shared.host_watch.AreLocal() && !shared.files->Has(key));
+}
+
 }  // namespace
 
 void LookAtFiles(SupervisorContext& shared, FileThreads::Key key, FileThreads::Work look,
@@ -154,7 +160,7 @@ void Backend::PlanFromHost(const ExecRequest& request, SupervisorContext& shared
       request.allow_prewarmed || request.clones_of != 0 || request.Is<TemplateSandbox>();
   auto state = needs_state ? shared.host_watch.State() : std::nullopt;
   auto host = shared.hosts.Take();
-  if (MayLookHere(shared, this)) {
+  if (needs_state ? MayLookHereAfterState(shared, this) : MayLookHere(shared, this)) {
     auto made = plan(request, {*host, std::move(state)});
     shared.hosts.Return(std::move(host));
     return ready(std::move(made));

@@ -16,6 +16,7 @@
 #include "policy/text/path.h"
 #include "policy/text/text.h"
 #include "supervise/os/descriptor.h"
+#include "supervise/os/file_threads.h"
 
 namespace native_runner {
 namespace {
@@ -112,6 +113,7 @@ std::vector<std::pair<std::string, const ShownPath*>> PlacesIn(const HomeView& v
 
 std::optional<Error> MakeHomePlaces(const HomeView& view) {
   if (view.directory.empty() || view.path.empty()) return std::nullopt;
+  NotePath(view.directory);
   const Descriptor home(open(view.directory.c_str(), kHomeFlags));
   if (!home.valid()) {
     return Error{
@@ -121,8 +123,10 @@ std::optional<Error> MakeHomePlaces(const HomeView& view) {
   }
   for (const auto& [below, shown] : PlacesIn(view)) {
     bool is_directory = false;
+    NotePath(shown->source);
     // A source that is gone is reported by bwrap, which names it.
     if (!IsDirectoryAt(AT_FDCWD, shown->source.c_str(), 0, &is_directory)) continue;
+    NotePath(view.directory);
     if (IsPlace(home.get(), below, is_directory)) continue;
     TRY(MakeHomePlace(home.get(), view, below, is_directory));
   }

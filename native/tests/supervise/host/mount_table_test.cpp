@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <string>
+#include <vector>
 
 #include "supervise/os/mounts.h"
 
@@ -40,6 +41,11 @@ TEST(AreLocalMounts, KnowsWhatDependsOnOthers) {
     EXPECT_FALSE(AreLocalMounts(local + mount)) << kind;
     EXPECT_FALSE(AreLocalMounts(mount + local)) << kind;
   }
+  EXPECT_EQ(FarMountPointsOf(local), std::vector<std::string>());
+  const std::string far =
+      "5 1 0:8 / /a\\040-\\134b rw - nfs4 host:/ rw\n6 1 0:9 / /c rw shared:2 - fuse x rw\n";
+  const std::vector<std::string> points = {"/a -\\b", "/c"};
+  EXPECT_EQ(FarMountPointsOf(local + far), points);
   EXPECT_FALSE(AreLocalMounts("")) << "/proc shows no mounts";
   EXPECT_FALSE(AreLocalMounts(local + "5 1 0:8 / /a rw - ext4")) << "it ends within a line";
 }

@@ -3,10 +3,13 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <atomic>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "supervise/os/descriptor.h"
 #include "tests/supervise/support/loop.h"
@@ -31,6 +34,8 @@ class Hung {
  private:
   std::shared_ptr<PipeEnds> pipe_;
 };
+
+constexpr std::uint64_t kMostMs = 10'000;
 
 class FileThreadsTest : public testing::Test {
  protected:
@@ -106,6 +111,53 @@ TEST_F(FileThreadsTest, GivesUpWithThePath) {
   EXPECT_FALSE(threads_.Late(&one_));
 }
 
+TEST_F(FileThreadsTest, NamesAPathWhenAllThreadsHang) {
+  FileThreads few(1);
+  ASSERT_EQ(few.Open(loop_.get()), 0);
+  Hung hung;
+  End stuck;
+  End waits;
+  End later;
+  few.Do(&one_, hung.Look(), To(&stuck));
+  few.Do(
+      &two_, [] {}, To(&waits), 300);
+  EXPECT_TRUE(loop_.RunUntil([&] { return waits.is_there; }));
+  ASSERT_TRUE(waits.error);
+  EXPECT_NE(waits.error->message.find("/hung"), std::string::npos) << waits.error->message;
+  EXPECT_TRUE(few.Late(&two_)) << "it still waits";
+  few.Do(
+      &two_, [] {}, To(&later));
+  hung.LetGo();
+  EXPECT_TRUE(loop_.RunUntil([&] { return stuck.is_there && later.is_there; }));
+  EXPECT_FALSE(later.error);
+  few.Close();
+}
+
+// What hangs may be let go when its owner, and the loop, are long gone.
+TEST(FileThreads, AWorkMayOutliveTheLoop) {
+  Hung hung;
+  const auto used = std::make_shared<std::atomic<bool>>(false);
+  {
+    TestLoop loop;
+    FileThreads threads;
+    ASSERT_EQ(threads.Open(loop.get()), 0);
+    threads.Do(
+        &hung,
+        [look = hung.Look(), used] {
+          look();
+          *used = true;
+        },
+        [](const std::optional<Error>&) {});
+    threads.Close();
+  }
+  EXPECT_GT(used.use_count(), 1) << "the thread shares what it uses";
+  hung.LetGo();
+  for (int turn = 0; used.use_count() > 1 && turn < 10'000; ++turn)
+    usleep(1'000);
+  EXPECT_EQ(used.use_count(), 1) << "it ends, and lets go of what it used";
+  EXPECT_TRUE(*used);
+}
+
 TEST_F(FileThreadsTest, ClosesWithAWorkThatHangs) {
   Hung hung;
   End stuck;
@@ -136,7 +188,31 @@ TEST(BriefLooks, GivesUpWithThePathAndThenAtOnce) {
   bool was_done = false;
   EXPECT_TRUE(looks.DoApart("/hung", [&was_done] { was_done = true; }));
   EXPECT_FALSE(was_done) << "a second thread would hang as well";
+  EXPECT_EQ(looks.SilentOf({"/", "/hung", "/proc"}, kMostMs), std::vector<std::string>{"/hung"});
   hung.LetGo();
+  // The thread ends some time after it was let go.
+  for (int turn = 0; turn < 10'000 && looks.DoApart("/hung", [] {}); ++turn)
+    usleep(1'000);
+  EXPECT_EQ(looks.SilentOf({"/", "/hung"}, kMostMs), std::vector<std::string>())
+      << "one that is missing answers";
+}
+
+TEST(BriefLooks, LeavesNotMoreThanSoManyBehind) {
+  BriefLooks looks;
+  std::vector<Hung> hung(BriefLooks::kMostLeft);
+  for (std::size_t at = 0; at < hung.size(); ++at)
+    EXPECT_TRUE(looks.DoApart("/hung/" + std::to_string(at), hung[at].Look(), 1));
+  bool was_done = false;
+  const auto refused = looks.DoApart("/sound", [&was_done] { was_done = true; });
+  ASSERT_TRUE(refused);
+  EXPECT_NE(refused->message.find("/hung"), std::string::npos) << refused->message;
+  EXPECT_FALSE(was_done);
+  hung[0].LetGo();
+  for (int turn = 0; turn < 10'000 && looks.DoApart("/sound", [] {}); ++turn)
+    usleep(1'000);
+  EXPECT_FALSE(looks.DoApart("/sound", [] {}));
+  for (std::size_t at = 1; at < hung.size(); ++at)
+    hung[at].LetGo();
 }
 
 }  // namespace
