@@ -14,7 +14,8 @@ import {
 } from "node:fs";
 import { dirname, join } from "node:path";
 import type { SandboxHome } from "../../types/public.js";
-import { holdsUsersHome, keepHome } from "./kept-homes.js";
+import { isSilent } from "../answering-path.js";
+import { holdsUsersHome, keepHome, keptHomesDirectory } from "./kept-homes.js";
 
 /** A home on the host, or why it can't be had. */
 export type HomeDirectory =
@@ -37,9 +38,11 @@ export type HomePlace = {
   ofTransaction: string | undefined;
 };
 
+const kSilentFix = "see that the file system there answers, or name another directory";
 const kDirectoryFix = "name an existing directory outside of the workspace";
 
 const realOr = (path: string): string => {
+  if (isSilent(path)) return path;
   try {
     return realpathSync(path);
   } catch {
@@ -47,8 +50,16 @@ const realOr = (path: string): string => {
   }
 };
 
+const unanswered = (path: string) => `${path} is on a file system that does not answer`;
+
+/** @throws Error if the path's file system does not answer. */
+function expectAnswering(path: string): void {
+  if (isSilent(path)) throw new Error(unanswered(path));
+}
+
 function chosen(named: string): HomeDirectory {
   let directory: string;
+  if (isSilent(named)) return { failure: `home.directory ${unanswered(named)}`, fix: kSilentFix };
   try {
     directory = realpathSync(named);
   } catch (error) {
@@ -63,6 +74,8 @@ function chosen(named: string): HomeDirectory {
 }
 
 function kept(workspace: string): HomeDirectory {
+  expectAnswering(workspace);
+  expectAnswering(keptHomesDirectory());
   const { directory } = keepHome(realpathSync(workspace));
   const real = realpathSync(directory);
   const own = dirname(real);
@@ -70,6 +83,7 @@ function kept(workspace: string): HomeDirectory {
 }
 
 function ofTransaction(directory: string): HomeDirectory {
+  expectAnswering(directory);
   try {
     mkdirSync(directory, { mode: 0o700 });
   } catch (error) {

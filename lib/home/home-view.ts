@@ -1,10 +1,11 @@
 /** What a runner's sandboxes show of the user's home and of the host's tools: found on first use, and kept in step. */
 
-import { readFileSync, realpathSync, statSync } from "node:fs";
+import { readFileSync, realpathSync } from "node:fs";
 import { userInfo } from "node:os";
 import { delimiter, isAbsolute, join, relative, resolve } from "node:path";
 import type { NativeHomeView, PathStampsHandle } from "../../types/addon.js";
 import type { BubblewrapNativeRunnerOptions, SandboxHome } from "../../types/public.js";
+import { areStillSilent, findSilentMounts, isSilent } from "../answering-path.js";
 import { loadAddon } from "../native.js";
 import { kBubblewrap } from "../options.js";
 import { harmlessGitConfig } from "./git-identity.js";
@@ -38,6 +39,7 @@ type Shift = { host: string; inside: string };
 type Env = Readonly<Record<string, string | undefined>>;
 
 const realOf = (path: string): string | undefined => {
+  if (isSilent(path)) return undefined;
   try {
     return realpathSync(path);
   } catch {
@@ -193,8 +195,8 @@ function gitConfigFiles(env: Env, home: string): string[] {
 
 function textOf(file: string): string {
   try {
-    const status = statSync(file);
-    if (!status.isFile() || status.size > kMostGitConfig) return "";
+    const status = statusOf(file);
+    if (!status?.isFile() || status.size > kMostGitConfig) return "";
     return readFileSync(file, "utf8");
   } catch {
     return "";
@@ -214,7 +216,13 @@ const kDeciding: readonly string[] = [
 const deciding = new Set(kDeciding);
 
 /** What a view was made from. */
-type Basis = { env: string; uid: number | undefined; stamps: PathStampsHandle };
+type Basis = {
+  env: string;
+  uid: number | undefined;
+  stamps: PathStampsHandle;
+  /** Mount points that did not answer. */
+  silent: readonly string[];
+};
 
 /** Keeps a runner's view. */
 export class HomeSource {
@@ -244,14 +252,17 @@ export class HomeSource {
     const key = this.#keyOf(env);
     const uid = process.geteuid?.();
     const isLike = basis !== undefined && key === basis.env && uid === basis.uid;
-    if (this.#view && isLike && basis.stamps.areSame()) return this.#view;
-    this.#shape ??= new Shape(this.#options);
+    if (this.#view && isLike && areStillSilent(basis.silent) && basis.stamps.areSame())
+      return this.#view;
+    const silent = findSilentMounts();
+    const shape = this.#shapeNow(silent);
     const stamps = new Map<string, string>();
-    const view = this.#make(this.#shape, env, stamps);
-    const state = new (loadAddon().PathStamps)([...stamps.keys()]);
+    const view = this.#make(shape, env, stamps);
+    const answering = [...stamps.keys()].filter((path) => !isSilent(path));
+    const state = new (loadAddon().PathStamps)(answering);
     // What changed during the search is looked for again.
     const isSettled = view.failure === undefined && isCurrent({ stamps });
-    this.#basis = isSettled ? { env: key, uid, stamps: state } : undefined;
+    this.#basis = isSettled ? { env: key, uid, stamps: state, silent } : undefined;
     const text = JSON.stringify(view);
     if (this.#view === undefined || text !== this.#text) {
       this.#text = text;
@@ -262,13 +273,19 @@ export class HomeSource {
 
   /** What is found now, also without the addon; undefined: no tools are shown. Makes nothing. */
   found(): Found | undefined {
-    this.#shape ??= new Shape(this.#options);
-    const home = this.#shape.placeOf(process.env);
+    const shape = this.#shapeNow(findSilentMounts());
+    const home = shape.placeOf(process.env);
     const path = home !== undefined && "path" in home ? home.path : undefined;
-    const { showsTools } = this.#shape;
-    return showsTools
-      ? new Inside(this.#shape, path, hostHome(process.env)).find(process.env)
+    return shape.showsTools
+      ? new Inside(shape, path, hostHome(process.env)).find(process.env)
       : undefined;
+  }
+
+  /** It is kept unless something is silent: then the workspace's real path may not be known. */
+  #shapeNow(silent: readonly string[]): Shape {
+    const shape = this.#shape ?? new Shape(this.#options);
+    if (silent.length === 0) this.#shape = shape;
+    return shape;
   }
 
   #keyOf(env: Env): string {

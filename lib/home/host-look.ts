@@ -1,6 +1,7 @@
 /**
  * Looks at the host's files, at each of them once: a search for tools asks for the same directories again and again. Looks
- * before it opens, since an error of Node's costs more than many looks. Never throws.
+ * before it opens, since an error of Node's costs more than many looks. Never throws. What lies on a file system that did
+ * not answer when findSilentMounts was last called is not there.
  */
 
 import {
@@ -17,6 +18,7 @@ import {
   statSync,
 } from "node:fs";
 import { basename, dirname } from "node:path";
+import { isSilent } from "../answering-path.js";
 
 /** True if `path` is `parent` or below it. */
 export function covers(parent: string, path: string): boolean {
@@ -32,6 +34,7 @@ export function below(directory: string, relative: string): string {
 
 /** The state of what a path leads to; undefined if it leads to nothing that can be reached. */
 export function statusOf(path: string): Stats | undefined {
+  if (isSilent(path)) return undefined;
   try {
     return statSync(path, { throwIfNoEntry: false });
   } catch {
@@ -75,7 +78,7 @@ export class HostLook {
     if (this.#entries.has(path)) return this.#entries.get(path);
     let entry: Stats | undefined;
     try {
-      entry = lstatSync(path, { throwIfNoEntry: false });
+      if (!isSilent(path, false)) entry = lstatSync(path, { throwIfNoEntry: false });
     } catch {} // a directory above it can't be searched, or is a file
     this.#entries.set(path, entry);
     return entry;
@@ -117,6 +120,7 @@ export class HostLook {
     const at = below(above, basename(path));
     const entry = this.entry(at);
     if (!entry?.isSymbolicLink()) return entry && at;
+    if (isSilent(at)) return undefined;
     try {
       return realpathSync.native(at);
     } catch {
@@ -155,6 +159,7 @@ export class HostLook {
   firstLine(path: string): string {
     let file: number | undefined;
     try {
+      if (isSilent(path)) return "";
       file = openSync(path, "r");
       const bytes = Buffer.alloc(256);
       const size = readSync(file, bytes, 0, bytes.length, 0);

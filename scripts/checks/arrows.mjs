@@ -107,7 +107,7 @@ export const imports = {
   "lib/text": "",
   "lib/change-text": "types/ lib/text picocolors",
   "lib/denials/": "types/ lib/protected-paths lib/text",
-  "lib/home/": `types/ ${native} lib/options lib/protected-paths`,
+  "lib/home/": `types/ ${native} lib/answering-path lib/options lib/protected-paths`,
   "lib/runners/": `types/ ${native} lib/answering-path lib/home/ lib/options lib/audit-log/ lib/denials/ lib/exec-result lib/guesses lib/metrics/ lib/network lib/protected-paths lib/runners/`,
   "lib/shell-policy/": `types/ ${input} unbash`,
   "lib/runtime/": `types/ ${native} lib/audit-log/ lib/network lib/options lib/option-schemas lib/runners/ lib/shell-policy/ valibot strip-json-comments`,

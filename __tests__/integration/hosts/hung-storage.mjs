@@ -1,6 +1,8 @@
-// A host whose storage does not answer at one path.
+// A host whose storage does not answer at one path, and later at another one.
 //   node hung-storage.mjs HUNG HOME WORKSPACE
 // HUNG is a mount that never answers, directly below HOME; WORKSPACE is sound. Prints one line of JSON for each thing tried.
+import { spawnSync } from "node:child_process";
+import { closeSync, mkdirSync, openSync, symlinkSync, writeFileSync } from "node:fs";
 import { stat } from "node:fs/promises";
 import { join } from "node:path";
 
@@ -15,7 +17,16 @@ import { say } from "./common.mjs";
 
 const [hung, home, workspace] = process.argv.slice(2);
 process.env.HOME = home;
-const kCommand = { argv: ["/bin/sh", "-c", "echo ran"], limits: { timeoutMs: 1_500 } };
+const plainPath = process.env.PATH;
+
+// The host's tools, which are looked for before each run: some are on storage that does not answer, one stops later.
+const late = join(home, "late");
+mkdirSync(join(late, "bin"), { recursive: true });
+writeFileSync(join(late, "bin", "late-tool"), "#!/bin/sh\necho tool\n", { mode: 0o755 });
+symlinkSync(join(hung, "volta"), join(home, ".volta"));
+symlinkSync(join(hung, "gitconfig"), join(home, ".gitconfig"));
+process.env.PATH = `${hung}/bin:${late}/bin:${home}/.volta/bin:${plainPath}`;
+const kCommand = { argv: ["/bin/sh", "-c", "echo ran"], limits: { timeoutMs: 15_000 } };
 const kSound = { argv: ["/bin/sh", "-c", "echo ran"] };
 
 function told({ outcome, stdoutText }) {
@@ -32,9 +43,12 @@ const noted = (name, run) =>
 
 const strict = (shadowDir, options) =>
   new BubblewrapNativeRunner({ shadowDir, prewarm: 0, ...options });
-const onHung = [strict(hung), new LocalNativeRunner({ shadowDir: hung })];
-if (process.env.WITH_LANDLOCK) onHung.push(new LandlockNativeRunner({ shadowDir: hung }));
-onHung.push(strict(workspace, { mounts: [{ hostPath: hung, guestPath: "/data", mode: "ro" }] }));
+// A run that waits for storage counts as one that runs: these leave the others' places free.
+const apart = { maxConcurrent: 2 };
+const onHung = [strict(hung, apart), new LocalNativeRunner({ shadowDir: hung, ...apart })];
+if (process.env.WITH_LANDLOCK) onHung.push(new LandlockNativeRunner({ shadowDir: hung, ...apart }));
+const mounts = [{ hostPath: hung, guestPath: "/data", mode: "ro" }];
+onHung.push(strict(workspace, { mounts, ...apart }));
 
 const hanging = onHung.flatMap((runner) => [
   noted("hung", runner.exec(kCommand)),
@@ -63,6 +77,36 @@ say({
 });
 const secret = { secrets: [`${hung}/key`], timeoutMs: 1_500 };
 say({ what: "secret", end: await text(new Bwrap(workspace, [], false, secret)) });
+
+const tool = { argv: ["/bin/sh", "-c", "late-tool || echo none"] };
+const runner = strict(workspace);
+const withTool = () => runner.exec(tool).then(told, failed);
+const ends = [await withTool()];
+const fuse = openSync("/dev/fuse", "r+");
+const mount = ["-i", "-t", "fuse", "-o", "fd=3,rootmode=40000,user_id=0,group_id=0", "late", late];
+const env = { PATH: plainPath };
+const { status } = spawnSync("mount", mount, {
+  env,
+  stdio: ["ignore", "inherit", "inherit", fuse],
+});
+if (status !== 0) throw new Error("the second mount failed");
+ends.push(await withTool(), await withTool());
+closeSync(fuse);
+spawnSync("umount", [late], { env, stdio: "inherit" });
+// It is found out a moment later that it answers.
+let again = await withTool();
+for (let tries = 0; again.out !== "tool\n" && tries < 200; ++tries) again = await withTool();
+ends.push(again);
+say({ what: "tools", ends });
+
+process.env.HOME = hung;
+process.env.XDG_STATE_HOME = join(hung, "state");
+const homes = ["private", "none", "kept", { directory: join(hung, "home") }];
+const inHome = (option) => strict(workspace, { home: option }).exec(kSound).then(told, failed);
+say({ what: "homes", ends: await Promise.all(homes.map(inHome)) });
+process.env.HOME = home;
+delete process.env.XDG_STATE_HOME;
+process.env.PATH = plainPath;
 
 const opened = await strict(workspace).openSession();
 say({ what: "session", end: told(await opened.exec(kSound)) });

@@ -77,6 +77,15 @@ describeUnless(whyNot(), "storage that does not answer", () => {
       expect(told.get("Bwrap beside")?.end).toEqual({ out: "ran\n" });
       const secret = { code: "ERR_SANDBOX_SETUP", reason: named };
       expect(told.get("secret")?.end).toMatchObject(secret);
+      const without = { kind: "exited", out: "none\n" };
+      const withTool = { kind: "exited", out: "tool\n" };
+      expect(told.get("tools")?.ends).toMatchObject([withTool, without, without, withTool]);
+      expect(told.get("homes")?.ends).toMatchObject([
+        ran,
+        ran,
+        { ...failed, reason: named },
+        { ...failed, reason: named },
+      ]);
       expect(told.get("session")?.end).toMatchObject(ran);
       expect(told.get("runtime")?.end).toMatchObject({ kind: "bubblewrap" });
       expect(told.get("files beside")?.end).toEqual({ out: "written" });
