@@ -136,6 +136,7 @@ TEST_F(FileThreadsTest, NamesAPathWhenAllThreadsHang) {
 // What hangs may be let go when its owner, and the loop, are long gone.
 TEST(FileThreads, AWorkMayOutliveTheLoop) {
   Hung hung;
+  std::atomic<bool> has_begun = false;
   const auto used = std::make_shared<std::atomic<bool>>(false);
   {
     TestLoop loop;
@@ -143,11 +144,13 @@ TEST(FileThreads, AWorkMayOutliveTheLoop) {
     ASSERT_EQ(threads.Open(loop.get()), 0);
     threads.Do(
         &hung,
-        [look = hung.Look(), used] {
+        [look = hung.Look(), used, &has_begun] {
+          has_begun = true;
           look();
           *used = true;
         },
         [](const std::optional<Error>&) {});
+    EXPECT_TRUE(loop.RunUntil([&] { return has_begun.load(); }));
     threads.Close();
   }
   EXPECT_GT(used.use_count(), 1) << "the thread shares what it uses";
