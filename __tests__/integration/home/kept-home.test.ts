@@ -146,6 +146,16 @@ describeSandboxed("a home on the host", () => {
       expect((await run(await open(), left)).out).toBe("");
     });
 
+    test("hides files of the user's home, which denials tell", async () => {
+      const path = join(made.home, "other-project/lib/code");
+      for (const runner of [await open(), cold({}), cold({ home: "kept" })]) {
+        const { result } = await run(runner, ["cat", path], { explain: true });
+        expect(result.denials).toMatchObject([
+          { kind: "read", path, grant: { value: { hostPath: path } } },
+        ]);
+      }
+    });
+
     test("is there when it is resumed, and gone when it is discarded", async () => {
       const runner = cold({});
       const first = await runner.openTransaction({ directory: made.state });

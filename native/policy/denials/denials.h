@@ -76,6 +76,7 @@ struct DenialScene {
   std::vector<Mount> mounts = {};       // of the first two walls: bwrap's, in order
   std::vector<std::string> rules = {};  // Landlock's, in the order's form (protocol/order.h)
   std::string workspace = {};           // on the host
+  std::string home = {};                // on the host, of the commands'; empty: it has none there
   bool may_write_workspace = true;
   Network network = Network::kDeny;
 };

@@ -268,6 +268,11 @@ std::optional<FileDenials::Place> FileDenials::PlaceOf(const std::string& path) 
   place.is_shown = !inside->host.empty();
   place.is_there = place.is_shown && inside->is_there;
   place.host = place.is_shown ? inside->host : inside->path;
+  // The commands' own home hides the user's, as an empty one does.
+  const std::string& home = run_.scene->home;
+  if (place.is_shown && !place.is_there && !home.empty() && PathCovers(home, place.host)) {
+    place = {.path = inside->path, .host = inside->path};
+  }
   if (place.host == kMask && !PathCovers("/dev", place.path)) {
     place = {.path = inside->path, .host = inside->path, .is_masked = true};
   }

@@ -214,6 +214,7 @@ std::shared_ptr<const DenialScene> SceneOf(const BubblewrapPolicy& policy,
   DenialScene scene{.wall = DenialScene::Wall::kBubblewrap,
                     .mounts = plan.mounts,
                     .workspace = workspace,
+                    .home = home == nullptr ? "" : home->directory,
                     .may_write_workspace = policy.write_workspace,
                     .network = policy.network};
   if (policy.with_landlock) scene.rules = LandlockRulesInside(policy, home);

@@ -127,6 +127,37 @@ TEST(ReportDenials, GrantsTheProgramItselfWhereTheStoreShows) {
   EXPECT_EQ(log.denials.front().grant.host_path, "/run/current-system/sw/bin/env");
 }
 
+// Shows `home` of the host as the commands' home, at /home/user.
+DeniedRun RunWithOwnHome(const std::string& home) {
+  Observation observation = RefusedRead();
+  observation.path = "/home/user/data/file";
+  observation.error = ENOENT;
+  DeniedRun run = DeniedRunOf(true, OutcomeKind::kExited, {observation});
+  run.outcome.exit_code = 1;
+  auto scene = std::make_shared<DenialScene>();
+  scene->wall = DenialScene::Wall::kBubblewrap;
+  Mount shown;
+  shown.kind = Mount::Kind::kBind;
+  shown.source = "/state/home";
+  shown.target = "/home/user";
+  scene->mounts = {shown};
+  scene->home = home;
+  run.scene = std::move(scene);
+  return run;
+}
+
+TEST(ReportDenials, SaysWhatTheCommandsOwnHomeHides) {
+  const auto look = [](const std::string& path) {
+    return path == "/home/user/data/file" ? ProgramAt(path, "") : HostLookup();
+  };
+  const DenialLog log = ReportDenials(RunWithOwnHome("/state/home"), look);
+  ASSERT_EQ(log.denials.size(), 1U);
+  EXPECT_EQ(log.denials.front().path, "/home/user/data/file");
+  EXPECT_EQ(log.denials.front().grant.host_path, "/home/user/data/file");
+  // A mount of the user's, without the file: the host gave the error.
+  EXPECT_TRUE(ReportDenials(RunWithOwnHome(""), look).denials.empty());
+}
+
 // A run in a sandbox that shows no home, whose program tried to write into it.
 DeniedRun HomelessRun(int exit_code, const std::string& call, const std::string& path, int error) {
   Observation observation = RefusedRead();
