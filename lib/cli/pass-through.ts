@@ -100,17 +100,29 @@ export function followSize(live: SandboxProcess): () => void {
 }
 
 /**
- * Stops and continues the command with this process: Ctrl-Z, and a shell's `fg`. Returns a function that
- * stops it. With a terminal of its own the command gets Ctrl-Z itself.
+ * Stops and continues the command with this process: Ctrl-Z, and a shell's `fg`. Call before the command is started,
+ * `begin` once it is, and `end` at last. With a terminal of its own the command gets Ctrl-Z itself.
  */
-export function followJobControl(live: SandboxProcess): () => void {
-  const onStop = () => {
-    live.signal("SIGSTOP");
+export function followJobControl(): { begin(live: SandboxProcess): void; end(): void } {
+  let live: SandboxProcess | undefined;
+  let isAsked = false;
+  const stop = () => {
+    live?.signal("SIGSTOP");
     process.kill(process.pid, "SIGSTOP");
   };
-  const onContinue = () => live.signal("SIGCONT");
+  const onStop = () => {
+    if (live === undefined) isAsked = true;
+    else stop();
+  };
+  const onContinue = () => live?.signal("SIGCONT");
   process.on("SIGTSTP", onStop).on("SIGCONT", onContinue);
-  return () => {
-    process.removeListener("SIGTSTP", onStop).removeListener("SIGCONT", onContinue);
+  return {
+    begin(begun) {
+      live = begun;
+      if (isAsked) stop();
+    },
+    end() {
+      process.removeListener("SIGTSTP", onStop).removeListener("SIGCONT", onContinue);
+    },
   };
 }

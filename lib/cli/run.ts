@@ -113,9 +113,11 @@ async function passThrough(
   const stops = [stopTelling];
   try {
     const pty = hasTerminal ? terminalLikeOurs() : undefined;
+    const jobs = hasTerminal ? undefined : followJobControl();
+    if (jobs) stops.push(jobs.end);
     const live = await runner.spawn({ ...spawnInput(command, options), signal, pty });
     if (hasTerminal) stops.push(followSize(live));
-    else stops.push(followJobControl(live));
+    jobs?.begin(live);
     if (takesInput) stops.push(passInput(live, hasTerminal));
     else if (!hasTerminal) live.stdin.end();
     const { stdout, stderr } = process;
