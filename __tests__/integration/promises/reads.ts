@@ -65,7 +65,7 @@ function showsFiles(directory: string): Promised {
   const others = files.filter((name) => name !== ".gitconfig");
   const seenOf = (seen: Seen) => seen.out.split("\n").filter((name) => others.includes(name));
   return {
-    promise: "see-root",
+    promise: "read-outside",
     name: `sees the files in ${directory}`,
     command: () => ["ls", "-A", directory],
     kept: (seen) => expect(seenOf(seen)).toEqual([]),

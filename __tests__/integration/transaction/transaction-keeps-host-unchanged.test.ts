@@ -121,7 +121,8 @@ describeBackends("a transaction", (openTransaction, backend) => {
   test("ends each kind of run as outside of it", async () => {
     const ofTransactions = [`transaction:${backend}`, "rename-directories"];
     const workspace = prepared();
-    const { transaction, runner, state } = await openTransaction(workspace);
+    // A transaction's home is on disk, and another one's in memory.
+    const { transaction, runner, state } = await openTransaction(workspace, { home: "none" });
     const copy = join(state, transaction.id, "tree");
     /** Without what is measured, and where its sandbox came from. */
     const comparable = ({ usage: _, audits, stdout, stderr, ...rest }: SandboxedExecResult) => ({
@@ -210,7 +211,9 @@ describeSandboxed("an overlay", () => {
     const { transaction, state, workspace } = await openOverlay();
     const { out } = await run(transaction, "cat /proc/self/mountinfo /proc/self/environ");
     expect(out).toContain("/workspace");
-    expect(out).not.toContain(state);
+    const home = join(state, transaction.id, "home"); // mounted, and beside them
+    expect(out).toContain(home);
+    expect(out.replaceAll(home, "")).not.toContain(state);
     expect(out).not.toContain(workspace);
     await transaction.discard();
   });
