@@ -156,6 +156,25 @@ describeSandboxed("a home on the host", () => {
       }
     });
 
+    test("has the caller's mounts, at places below places that are missing", async () => {
+      const mounts = [
+        { hostPath: other, guestPath: join(made.home, "missing/too/data"), mode: "rw" as const },
+        {
+          hostPath: join(made.home, "company.pem"),
+          guestPath: join(made.home, "more/file"),
+          mode: "ro" as const,
+        },
+      ];
+      for (const runner of [await open({ mounts }), cold({ home: "kept", mounts })]) {
+        const seen = await run(
+          runner,
+          "echo x > ~/missing/too/data/made; cmp ~/more/file ~/company.pem && echo same",
+        );
+        expect(seen).toMatchObject({ out: "same", err: "" });
+        expect(readFileSync(join(other, "made"), "utf8")).toBe("x\n");
+      }
+    });
+
     test("is there when it is resumed, and gone when it is discarded", async () => {
       const runner = cold({});
       const first = await runner.openTransaction({ directory: made.state });

@@ -196,6 +196,14 @@ std::optional<Error> CheckHome(const MountedWorkspace& mounted, const HomeView& 
                "keep transactions elsewhere (option `directory`), or use another `home`"};
 }
 
+std::vector<MountPlace> PlacesOf(const std::vector<HostMount>& mounts,
+                                 const std::vector<OpenedMount>& opened) {
+  std::vector<MountPlace> places;
+  for (std::size_t i = 0; i < opened.size(); ++i)
+    places.push_back({NormalPath(mounts[i].guest_path), opened[i].is_directory});
+  return places;
+}
+
 // Finds the name files. Their descriptors follow those of the workspace and the policy's mounts, if
 // these are bound by descriptor.
 void LookForNames(const BubblewrapPolicy& policy, HostFacts* facts) {
@@ -473,8 +481,9 @@ Result<Preparation> BubblewrapBackend::Plan(const ExecRequest& request, const Pr
   const bool sizes_tmp = program.features.size && request.limits.memory_bytes;
   const CachedPlan& cached = PlanFor(std::move(host.facts), host.workspace.path,
                                      sizes_tmp ? *request.limits.memory_bytes : 0);
-  if (cached.facts.home && !request.Is<ExplainCall>()) {
-    TRY(MakeHomePlaces(*cached.facts.home));
+  const HomeView* home = cached.facts.home.get();
+  if (home != nullptr && !home->directory.empty() && !request.Is<ExplainCall>()) {
+    TRY(MakeHomePlaces(*home, PlacesOf(policy_.mounts, host.mounts)));
   }
   TRY_ASSIGN(auto places, HoldMountPoints(cached.places, policy_.mounts, host.mounts,
                                           host.workspace, request.Is<ExplainCall>()));
@@ -484,7 +493,7 @@ Result<Preparation> BubblewrapBackend::Plan(const ExecRequest& request, const Pr
   plan.mount_points = cached.mount_points;
   plan.mounted = cached.mounted;
   RecordRun(request, cached, host, limits, &preparation);
-  TRY(OrderConfinement(request, host, cached.facts.home.get(), &preparation));
+  TRY(OrderConfinement(request, host, home, &preparation));
 
   const std::string cold_reason = ColdReason(cached, program, plan.holds != nullptr);
   AllowReuse(request, cached, host, program, cold_reason, view, &plan);

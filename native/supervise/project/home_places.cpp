@@ -6,6 +6,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <string>
@@ -109,9 +110,14 @@ std::vector<std::pair<std::string, const ShownPath*>> PlacesIn(const HomeView& v
   return places;
 }
 
+bool IsShown(const HomeView& view, const std::string& path) {
+  return std::any_of(view.shown.begin(), view.shown.end(),
+                     [&path](const ShownPath& each) { return PathCovers(each.target, path); });
+}
+
 }  // namespace
 
-std::optional<Error> MakeHomePlaces(const HomeView& view) {
+std::optional<Error> MakeHomePlaces(const HomeView& view, const std::vector<MountPlace>& mounts) {
   if (view.directory.empty() || view.path.empty()) return std::nullopt;
   NotePath(view.directory);
   const Descriptor home(open(view.directory.c_str(), kHomeFlags));
@@ -129,6 +135,13 @@ std::optional<Error> MakeHomePlaces(const HomeView& view) {
     NotePath(view.directory);
     if (IsPlace(home.get(), below, is_directory)) continue;
     TRY(MakeHomePlace(home.get(), view, below, is_directory));
+  }
+  for (const MountPlace& mount : mounts) {
+    if (!PathCovers(view.path, mount.path) || IsShown(view, mount.path)) continue;
+    if (SamePath(view.path, mount.path)) continue;
+    const std::string below = mount.path.substr(view.path.size() + 1);
+    if (IsPlace(home.get(), below, mount.is_directory)) continue;
+    static_cast<void>(MakeHomePlace(home.get(), view, below, mount.is_directory));
   }
   return std::nullopt;
 }

@@ -49,6 +49,24 @@ TEST_F(HomePlacesTest, AreMadeOnceForEachPathInTheHome) {
   EXPECT_FALSE(std::filesystem::exists(InHome("opt")));
 }
 
+TEST_F(HomePlacesTest, AreMadeForMountsWithTheDirectoriesAboveThem) {
+  const std::vector<MountPlace> mounts = {{"/home/ada/a/b/data", true},
+                                          {"/home/ada/a/file", false},
+                                          {"/home/ada/.nvm/versions/in-a-tool", true},
+                                          {"/home/ada", true},
+                                          {"/elsewhere", true}};
+  for (int run = 0; run < 2; ++run) {
+    EXPECT_FALSE(MakeHomePlaces(view_, mounts));
+    EXPECT_TRUE(std::filesystem::is_directory(InHome("a/b/data")));
+    EXPECT_TRUE(std::filesystem::is_regular_file(InHome("a/file")));
+    EXPECT_TRUE(std::filesystem::is_empty(InHome(".nvm/versions")));
+  }
+  EXPECT_FALSE(std::filesystem::exists(InHome("elsewhere")));
+  std::filesystem::create_directory_symlink("a", InHome("link"));
+  EXPECT_FALSE(MakeHomePlaces(view_, {{"/home/ada/link/in", true}}));
+  EXPECT_FALSE(std::filesystem::exists(InHome("a/in")));
+}
+
 TEST_F(HomePlacesTest, ALinkThatACommandMadeLeadsNowhere) {
   std::filesystem::create_directories(directory_.Path("elsewhere"));
   std::filesystem::create_directory_symlink("../elsewhere", InHome(".nvm"));
