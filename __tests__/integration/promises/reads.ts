@@ -75,7 +75,10 @@ function showsFiles(directory: string): Promised {
 }
 
 function showsDirectory(directory: string): Promised {
-  const shown = [homedir(), ...(process.env.PATH ?? "").split(":")];
+  // A user who runs with root's PATH can't look into root's home.
+  const shown = [homedir(), ...(process.env.PATH ?? "").split(":")].filter((path) =>
+    existsSync(path),
+  );
   if (shown.some((path) => `${path}/`.startsWith(`${directory}/`))) return showsFiles(directory);
   return {
     promise: "see-root",
