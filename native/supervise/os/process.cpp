@@ -115,9 +115,9 @@ Result<pid_t> SpawnPlainly(const std::string& path, const std::vector<char*>& ar
 
 // The arguments of BeBorn, and how it failed.
 struct Birth {
-  const char* path;
-  char* const* argv;
-  const std::vector<Inherited>* inherited;
+  const char* path = nullptr;
+  char* const* argv = nullptr;
+  const std::vector<Inherited>* inherited = nullptr;
   const char* failed_call = nullptr;
   int error = 0;
 };

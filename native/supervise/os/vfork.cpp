@@ -23,8 +23,8 @@ constexpr std::size_t kStackBytes = std::size_t{16} << 10U;
 
 // On Linux the mask applies to this thread alone; pthread_sigmask needs glibc 2.32.
 long RunInVfork(int (*main)(void*), void* argument, int exit_signal) {
-  alignas(16) std::array<char, kStackBytes>
-      stack;  // NOLINT(cppcoreguidelines-pro-type-member-init)
+  // NOLINTNEXTLINE(cppcoreguidelines-pro-type-member-init): the child's stack, filled by it
+  alignas(16) std::array<char, kStackBytes> stack;
   sigset_t all;
   sigset_t before;
   sigfillset(&all);
