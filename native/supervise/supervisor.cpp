@@ -125,7 +125,10 @@ void Supervisor::Abort(std::uint64_t run) {
   queue_.Post(AbortRequest{run});
 }
 void Supervisor::Apply(std::uint64_t run, LiveAction action) {
-  queue_.Post(LiveMessage{run, std::move(action)});
+  LiveMessage message;  // not {run, …}: GCC 12 with TSan then takes a part of it for uninitialized
+  message.run = run;
+  message.action = std::move(action);
+  queue_.Post(std::move(message));
 }
 void Supervisor::Submit(PoolRequest request) {
   queue_.Post(std::move(request));

@@ -227,7 +227,7 @@ class Supervisor {
     std::uint64_t run;
   };
   struct LiveMessage {
-    std::uint64_t run;
+    std::uint64_t run = 0;
     LiveAction action;
   };
   struct SessionRequest {
