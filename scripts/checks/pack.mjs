@@ -57,9 +57,13 @@ function checkContents(files) {
   for (const file of [...wanted, `${prebuilds}/native_runner.node`, `${prebuilds}/launcher`]) {
     if (!files.includes(file)) fail(`the tarball lacks ${file}`);
   }
-  const strange = files.filter((file) =>
-    /^(native|lib|scripts|build|bench|__tests__|examples)\/|binding\.gyp$/.test(file),
+  const linked = ["examples/opentelemetry/instrument.js"]; // docs/observability.md tells users to copy it
+  const strange = files.filter(
+    (file) =>
+      !linked.includes(file) &&
+      /^(native|lib|scripts|build|bench|__tests__|examples)\/|binding\.gyp$/.test(file),
   );
+  for (const file of linked) if (!files.includes(file)) fail(`the tarball lacks ${file}`);
   if (strange.length > 0) fail(`the tarball carries ${strange.join(", ")}`);
 }
 
