@@ -153,7 +153,7 @@ TEST(ReportDenials, SaysWhatTheCommandsOwnHomeHides) {
   const DenialLog log = ReportDenials(RunWithOwnHome("/state/home"), look);
   ASSERT_EQ(log.denials.size(), 1U);
   EXPECT_EQ(log.denials.front().path, "/home/user/data/file");
-  EXPECT_EQ(log.denials.front().grant.host_path, "/home/user/data/file");
+  EXPECT_EQ(log.denials.front().host_path, "/home/user/data/file");
   // A mount of the user's, without the file: the host gave the error.
   EXPECT_TRUE(ReportDenials(RunWithOwnHome(""), look).denials.empty());
 }
