@@ -68,10 +68,11 @@ for (const colorScheme of ["light", "dark"]) {
   const page = await browser.newPage({ viewport: { width: 1200, height: 640 }, colorScheme });
   await page.goto(review.url);
   await page.locator('.row[data-path="src/prices.js"] button.name').click();
-  await page.locator(".cm-content").first().waitFor();
-  await page.locator(".hunks").getByRole("checkbox").first().check();
+  const article = page.locator('article[data-path="src/prices.js"]');
+  await article.locator(".cm-content").first().waitFor();
+  await article.locator(".hunks").getByRole("checkbox").first().check();
   if (colorScheme === "dark") await page.keyboard.press("u");
-  await page.locator("article .runs summary").click();
+  await article.locator(".runs summary").click();
   await page.waitForTimeout(500); // the colours of a language are loaded
   await page.screenshot({ path: join(pictures, `review-${colorScheme}.png`) });
 }

@@ -2,7 +2,7 @@
 
 import { expect, test } from "vitest";
 
-import { reviewRuns, runsOf } from "../../lib/review/review.js";
+import { reviewRuns, runsOf } from "../../lib/review/runs.js";
 import type { SandboxedAuditRecord } from "../../types/public.js";
 import type { TransactionRun } from "../../types/transaction.js";
 import {

@@ -7,8 +7,10 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from "node:net";
 
 import { SandboxError } from "../errors.js";
-import { type Review, sentFailure } from "./review.js";
-import { type Facts, routesOf, type Sent } from "./routes.js";
+import { builtFile } from "../package-root.js";
+import { sentFailure } from "./failure.js";
+import type { Review } from "./review.js";
+import { type Facts, kComments, routesOf, type Sent } from "./routes.js";
 
 /** Milliseconds between checks for changes of running commands, while a page is open. */
 const kLookMs = 1000;
@@ -24,28 +26,40 @@ const pagePolicy = (nonce: string) =>
 const kUntrustedPolicy = "default-src 'none'; style-src 'unsafe-inline'; sandbox";
 
 export class ReviewServer {
-  readonly #review: Review;
   readonly #token: string;
   readonly #events = new Events();
-  readonly #routes: ReturnType<typeof routesOf>;
   readonly #http: Server;
   readonly #admit: ReturnType<typeof makeGate>;
+  #review: Review;
+  #routes: ReturnType<typeof routesOf>;
   #looking: NodeJS.Timeout | undefined;
   #onReported: () => void = () => {};
 
   constructor(review: Review, facts: Facts, token: string) {
     this.#review = review;
     this.#token = token;
-    this.#routes = routesOf(facts, () => this.tell());
+    this.#routes = this.#routesOf(facts);
     this.#admit = makeGate(token, () => (this.#http.address() as AddressInfo).port);
     this.#http = createServer((request, response) => {
       this.#handle(request, response).catch(() => response.destroy());
     });
   }
 
-  /** Calls `onReported` after each action of the page, including failed ones. */
+  /** Shows another transaction at the same address. */
+  show(review: Review, facts: Facts): void {
+    this.#review = review;
+    this.#routes = this.#routesOf(facts);
+    this.tell();
+  }
+
+  /** Calls `onReported` after each action of the page on the transaction, including failed ones. */
   watch(onReported: () => void): void {
     this.#onReported = onReported;
+  }
+
+  /** Makes open pages reload the comments. */
+  commented(): void {
+    this.#events.tell("comments");
   }
 
   /**
@@ -86,10 +100,15 @@ export class ReviewServer {
     await closed;
   }
 
+  #routesOf(facts: Facts): ReturnType<typeof routesOf> {
+    return routesOf(facts, () => this.tell());
+  }
+
   async #look(): Promise<void> {
     if (this.#events.size === 0) return;
     const hasChanged = await this.#review.hasChanged().catch(() => false);
-    if (hasChanged) this.#events.tell("changed", { revision: this.#review.revision });
+    if (!hasChanged) return;
+    this.#events.tell("changed", { revision: this.#review.revision });
   }
 
   async #handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -116,7 +135,9 @@ export class ReviewServer {
     }
     response.writeHead(sent.status, { "content-type": sent.type });
     // The listener may close the server, so it is called after the answer is sent.
-    if (request.method === "POST") response.once("finish", () => this.#onReported());
+    if (request.method === "POST" && admission.path !== kComments) {
+      response.once("finish", () => this.#onReported());
+    }
     response.end(request.method === "HEAD" ? undefined : sent.body);
   }
 
@@ -126,7 +147,7 @@ export class ReviewServer {
     nonce: string,
   ): Promise<Sent & { status: number }> {
     try {
-      const method = request.method === "POST" ? "POST" : "GET";
+      const method = request.method === "HEAD" ? "GET" : (request.method ?? "");
       const route = this.#routes.get(`${method} ${path}`);
       if (route !== undefined) {
         const query = new URL(request.url ?? "", "http://127.0.0.1").searchParams;
@@ -134,7 +155,11 @@ export class ReviewServer {
       }
       const file = method === "GET" ? await pageFile(path, nonce) : undefined;
       if (file !== undefined) return { status: 200, type: file.type, body: file.text };
-      return { status: 404, type: "text/plain; charset=utf-8", body: "there is no such page\n" };
+      const type = "text/plain; charset=utf-8";
+      if (method === "PATCH" || method === "DELETE") {
+        return { status: 405, type, body: `${method} is not a method of ${path || "the page"}\n` };
+      }
+      return { status: 404, type, body: "there is no such page\n" };
     } catch (error) {
       const { status, body } = sentFailure(error);
       return { status, type: "application/json; charset=utf-8", body: JSON.stringify(body) };
@@ -145,7 +170,7 @@ export class ReviewServer {
 /** Notifies open pages by server-sent events. */
 
 /** An event for the page, which then requests the details. */
-export type ReviewEvent = "changed" | "runs" | "state";
+export type ReviewEvent = "changed" | "runs" | "state" | "comments";
 
 const kBeatMs = 15_000;
 
@@ -184,6 +209,9 @@ class Events {
 
 const digest = (text: string) => createHash("sha256").update(text).digest();
 
+const kReading: ReadonlySet<string> = new Set(["GET", "HEAD"]);
+const kWriting: ReadonlySet<string> = new Set(["POST", "PATCH", "DELETE"]);
+
 /** The path of an admitted request behind the token, or the reason for a refusal. */
 export type Admission = { path: string } | { status: number; why: string };
 
@@ -210,10 +238,10 @@ function makeGate(token: string, port: () => number) {
     if (!timingSafeEqual(digest(given), wanted) || rest.length === 0) {
       return { status: 404, why: "the address has no token, or another one" };
     }
-    if (method !== "GET" && method !== "HEAD" && method !== "POST") {
+    if (!kReading.has(method) && !kWriting.has(method)) {
       return { status: 405, why: `${method} is not a method of the review page` };
     }
-    if (method === "POST" && origin === undefined) {
+    if (kWriting.has(method) && origin === undefined) {
       return { status: 403, why: "Expected an Origin" };
     }
     return { path: rest.join("/") };
@@ -222,8 +250,7 @@ function makeGate(token: string, port: () => number) {
 
 /** The page's own files, as built. */
 
-/** Also right when this file runs from source, elsewhere. */
-const kDirectory = new URL("../../dist/review/page/", import.meta.url);
+const directory = () => builtFile("review/page/");
 const kTypes: Readonly<Record<string, string>> = {
   html: "text/html; charset=utf-8",
   js: "text/javascript; charset=utf-8",
@@ -245,7 +272,7 @@ async function pageFile(path: string, nonce: string): Promise<PageFile | undefin
   const type = kTypes[ending];
   if (type === undefined) return undefined;
   try {
-    const text = await readFile(new URL(name, kDirectory), "utf8");
+    const text = await readFile(new URL(name, directory()), "utf8");
     return { type, text: ending === "html" ? text.replaceAll("__NONCE__", nonce) : text };
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;

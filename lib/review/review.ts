@@ -1,9 +1,11 @@
 /** A transaction as its review page shows it, with the actions that the page offers. */
 
 import type { WorkspaceFiles } from "../../types/files.js";
-import type { SandboxedAuditRecord } from "../../types/public.js";
-import type { Change, Transaction, TransactionRun } from "../../types/transaction.js";
-import { TransactionError } from "../errors.js";
+import type { ReviewComment } from "../../types/review.js";
+import type { Change, Transaction } from "../../types/transaction.js";
+import type { CommentPatch, Comments, CommentWish, SideOf } from "./comments.js";
+import { ReviewFailure } from "./failure.js";
+import { type ReviewRun, reviewRuns, runsOf } from "./runs.js";
 
 /** A change in the form sent to the page. */
 export type ReviewChange = Omit<Change, "changedAt"> & {
@@ -31,6 +33,8 @@ export type Reviewed = {
   canUndo: boolean;
   /** The approver in the record of commits. */
   approvedBy: string | undefined;
+  /** The comments, which may be older than the transaction. */
+  comments: Comments;
 };
 
 const kMostFile = 16 * 1024 ** 2;
@@ -41,17 +45,19 @@ export class Review {
   readonly #transaction: Transaction;
   readonly #host: WorkspaceFiles;
   readonly #approvedBy: string | undefined;
+  readonly #comments: Comments;
   #state: ReviewState = "open";
   #canUndo: boolean;
   #revision = 0;
   #fingerprint = "";
   #shown = new Map<string, Change>();
 
-  constructor({ transaction, host, canUndo, approvedBy }: Reviewed) {
+  constructor({ transaction, host, canUndo, approvedBy, comments }: Reviewed) {
     this.#transaction = transaction;
     this.#host = host;
     this.#canUndo = canUndo;
     this.#approvedBy = approvedBy;
+    this.#comments = comments;
   }
 
   get state(): ReviewState {
@@ -152,6 +158,76 @@ export class Review {
     this.#state = "discarded";
   }
 
+  /**
+   * Returns the comments, of which each knows whether its line is still the same. Does not reject: those of a
+   * transaction that is over are as they were last.
+   */
+  async comments(): Promise<readonly ReviewComment[]> {
+    if (this.#state === "open" && this.#comments.size > 0) {
+      const sideOf = await this.#sides().catch(() => undefined);
+      if (sideOf !== undefined) await this.#comments.refresh(sideOf);
+    }
+    return this.#comments.list();
+  }
+
+  /**
+   * Adds a comment.
+   * @throws (rejects) ReviewFailure if there is no such change or side, or a field is wrong
+   */
+  async comment(wish: CommentWish): Promise<ReviewComment> {
+    this.#expectOpen();
+    const sideOf = await this.#sides();
+    const { path, side } = wish;
+    if (sideOf(path, "before") === undefined && sideOf(path, "after") === undefined) {
+      throw new ReviewFailure(
+        404,
+        "ERR_REVIEW_NO_CHANGE",
+        "path: there is no such change any more",
+      );
+    }
+    if (sideOf(path, side) === undefined) {
+      throw new ReviewFailure(400, "ERR_REVIEW_SIDE", `side: there is no file ${side} this change`);
+    }
+    return this.#comments.add(wish, sideOf);
+  }
+
+  /** @throws ReviewFailure if there is no such comment, or a field is wrong */
+  changeComment(id: string, patch: CommentPatch): ReviewComment {
+    return this.#comments.change(id, patch);
+  }
+
+  /** @throws ReviewFailure if there is no such comment */
+  removeComment(id: string): void {
+    this.#comments.remove(id);
+  }
+
+  /** Returns the sides of the changes as they are now. Other than {@link changes}, it is no look of the page's. */
+  async #sides(): Promise<SideOf> {
+    const changes = await this.#transaction.changes({ details: true });
+    const byPath = new Map(changes.map((change) => [change.path, change]));
+    const read = new Map<string, Promise<readonly string[]>>();
+    return (path, side) => {
+      const change = byPath.get(path);
+      if (change === undefined) return undefined;
+      const { kind, mode, previousMode, version } = change;
+      const isBefore = side === "before";
+      if (isBefore ? previousMode === 0 : mode === 0 || kind === "deleted") return undefined;
+      const lines = async () => {
+        const bytes = change.type === "file" ? await this.#read(change, side) : undefined;
+        return bytes === undefined ? [] : linesOf(bytes).map(textOf);
+      };
+      return {
+        version: isBefore ? undefined : version, // the host's file has none
+        lines: () => {
+          const key = `${side} ${path}`;
+          const known = read.get(key) ?? lines();
+          read.set(key, known);
+          return known;
+        },
+      };
+    };
+  }
+
   async #contents(files: readonly ChosenFile[], changes: ReadonlyMap<string, Change>) {
     const contents: Record<string, Uint8Array> = Object.create(null);
     for (const { path, hunks } of files) {
@@ -232,6 +308,9 @@ function linesOf(bytes: Uint8Array): Uint8Array[] {
   return lines;
 }
 
+/** Decodes a line of UTF-8 as the page does. */
+const textOf = (line: Uint8Array) => new TextDecoder("utf-8", { ignoreBOM: true }).decode(line);
+
 function joined(lines: readonly Uint8Array[]): Uint8Array {
   const length = lines.reduce((sum, line) => sum + line.length + 1, -1);
   const text = new Uint8Array(Math.max(length, 0)).fill(kNewline);
@@ -269,116 +348,4 @@ export function withHunks(
   }
   for (const line of old.slice(at)) parts.push(line);
   return joined(parts);
-}
-
-/** The commands of a transaction, in the form sent to the page. */
-
-/** One command. */
-export type ReviewRun = {
-  id: number;
-  command: string[];
-  startedAt: string;
-  durationMs: number;
-  outcome: string;
-  exitCode: number;
-  signal: string | null;
-  runtime: string;
-  usage: SandboxedAuditRecord["usage"];
-  denials: NonNullable<SandboxedAuditRecord["denials"]>;
-  connections: NonNullable<SandboxedAuditRecord["connections"]>;
-};
-
-/** A file's time is that of the kernel's last tick, up to 10 ms earlier. */
-const kTickMs = 10;
-/** Milliseconds by which a reported end may be too early, since it is in whole milliseconds. */
-const kRoundingMs = 1;
-
-/**
- * Returns the command without bubblewrap's own options, which end with "--chdir DIRECTORY --"; one of their values may
- * be "--".
- */
-function commandOf({ cmd, argv, runtime }: SandboxedAuditRecord): string[] {
-  const at = argv.findIndex((word, i) => word === "--chdir" && argv[i + 2] === "--");
-  return runtime === "bubblewrap" && at >= 0 ? argv.slice(at + 3) : [cmd, ...argv];
-}
-
-export function reviewRuns(runs: readonly TransactionRun[]): ReviewRun[] {
-  return runs.map(({ endedAt, exitCode, audit }, id) => ({
-    id,
-    command: commandOf(audit),
-    startedAt: new Date(endedAt.getTime() - audit.durationMs).toISOString(),
-    durationMs: audit.durationMs,
-    outcome: audit.outcome,
-    exitCode,
-    signal: audit.signal,
-    runtime: audit.runtime,
-    usage: audit.usage,
-    denials: audit.denials ?? [],
-    connections: audit.connections ?? [],
-  }));
-}
-
-/** Returns the time span of the command itself, without building and removing its sandbox. */
-function timeOf({ endedAt, audit }: TransactionRun): { beginMs: number; endMs: number } {
-  const { setupMs, commandMs, teardownMs } = audit.timing;
-  const endMs = endedAt.getTime() - (teardownMs ?? 0) + kRoundingMs;
-  const lastedMs = commandMs ?? audit.durationMs - (setupMs ?? 0);
-  return { beginMs: endMs - lastedMs - 2 * kRoundingMs, endMs };
-}
-
-/**
- * Returns the runs during which a path was last changed: one, unless several ran at once. A run that began in the same
- * clock tick counts only if no other matches.
- */
-export function runsOf(change: Change, runs: readonly TransactionRun[]): number[] {
-  const at = change.changedAt?.getTime();
-  if (at === undefined) return [];
-  const during = (slackMs: number) =>
-    runs.flatMap((run, id) => {
-      const { beginMs, endMs } = timeOf(run);
-      return at <= endMs && at >= beginMs - slackMs ? [id] : [];
-    });
-  const surely = during(0);
-  return surely.length > 0 ? surely : during(kTickMs);
-}
-
-/** Errors of requests, in the form sent to the page. */
-
-/** An answer with a status other than 200. */
-export class ReviewFailure extends Error {
-  readonly status: number;
-  readonly code: string;
-
-  constructor(status: number, code: string, message: string) {
-    super(message);
-    this.status = status;
-    this.code = code;
-  }
-}
-
-/** An error in the form sent to the page. */
-export type SentFailure = {
-  status: number;
-  body: { error: { code: string; message: string; fix?: string; paths?: readonly string[] } };
-};
-
-const kRefused = 409;
-const kMisuse = 400;
-const kFailed = 500;
-
-/** Converts any thrown value to an answer, without a stack. */
-export function sentFailure(error: unknown): SentFailure {
-  if (error instanceof TransactionError) {
-    const { code, message, paths } = error;
-    return { status: kRefused, body: { error: { code, message, paths } } };
-  }
-  const { message, code, fix } = error as Error & { code?: string; fix?: string };
-  const status =
-    error instanceof ReviewFailure
-      ? error.status
-      : error instanceof TypeError || error instanceof RangeError
-        ? kMisuse
-        : kFailed;
-  const reported = { code: code ?? "ERR_REVIEW", message, ...(fix && { fix }) };
-  return { status, body: { error: reported } };
 }

@@ -3,7 +3,9 @@
 import type { IncomingMessage } from "node:http";
 import * as v from "valibot";
 
-import { type Review, ReviewFailure } from "./review.js";
+import { kMostLineText, kMostText } from "./comments.js";
+import { ReviewFailure } from "./failure.js";
+import type { Review } from "./review.js";
 
 /** An answer with status 200. */
 export type Sent = { type: string; body: string | Uint8Array; isUntrusted?: true };
@@ -12,6 +14,9 @@ export type Sent = { type: string; body: string | Uint8Array; isUntrusted?: true
 export type Facts = { id: string; workspace: string; backend: string; isLive: boolean };
 
 type Route = (review: Review, request: IncomingMessage, query: URLSearchParams) => Promise<Sent>;
+
+/** The path of requests about comments, which leave the transaction as it is. */
+export const kComments = "api/comments";
 
 const kJson = "application/json; charset=utf-8";
 const json = (value: unknown): Sent => ({ type: kJson, body: JSON.stringify(value) });
@@ -28,6 +33,22 @@ const commit = v.strictObject({
   allowProtected: v.optional(v.array(v.string())),
 });
 const nothing = v.strictObject({});
+
+const kMostPath = 4096; // PATH_MAX of Linux
+const text = v.pipe(v.string(), v.maxLength(kMostText));
+const comment = v.strictObject({
+  path: v.pipe(v.string(), v.maxLength(kMostPath)),
+  side: v.picklist(["before", "after"]),
+  line: v.optional(v.pipe(v.number(), v.integer(), v.minValue(1))),
+  lineText: v.optional(v.pipe(v.string(), v.maxLength(kMostLineText))),
+  text,
+});
+const patch = v.strictObject({
+  id: v.string(),
+  text: v.optional(text),
+  isResolved: v.optional(v.boolean()),
+});
+const named = v.strictObject({ id: v.string() });
 
 /**
  * Returns handlers by "METHOD path".
@@ -49,7 +70,7 @@ export function routesOf(facts: Facts, reported: () => void): ReadonlyMap<string
     ["GET api/runs", async (review) => json({ runs: await review.runs() })],
     [
       "GET api/file",
-      async (review, _, query) => {
+      async (review, request, query) => {
         const path = query.get("path") ?? "";
         const side = query.get("side");
         if (side !== "before" && side !== "after") {
@@ -60,8 +81,29 @@ export function routesOf(facts: Facts, reported: () => void): ReadonlyMap<string
           );
         }
         const body = await review.file(path, side);
-        const type = mediaTypeOf(path, query.get("as") === "picture");
+        // A browser says what it wants it for: as a document, a drawing would be a page.
+        const isForImage = (request.headers["sec-fetch-dest"] ?? "image") === "image";
+        const type = mediaTypeOf(path, isForImage && query.get("as") === "picture");
         return { type, body, isUntrusted: true };
+      },
+    ],
+    [`GET ${kComments}`, async (review) => json({ comments: await review.comments() })],
+    [
+      `POST ${kComments}`,
+      async (review, request) => json(await review.comment(await bodyOf(request, comment))),
+    ],
+    [
+      `PATCH ${kComments}`,
+      async (review, request) => {
+        const { id, ...changed } = await bodyOf(request, patch);
+        return json(review.changeComment(id, changed));
+      },
+    ],
+    [
+      `DELETE ${kComments}`,
+      async (review, request) => {
+        review.removeComment((await bodyOf(request, named)).id);
+        return json({});
       },
     ],
     [

@@ -1,16 +1,14 @@
 /** `@openagentic/native-runner/review`: a page on which a person reviews a transaction. */
 
-import { randomBytes } from "node:crypto";
-import { subscribe, unsubscribe } from "node:diagnostics_channel";
-
-import type { RunEndMessage } from "../../types/metrics.js";
+import type { ReviewComment, ReviewCommentEvent } from "../../types/review.js";
 import type { Transaction } from "../../types/transaction.js";
-import { invalidType, invalidValue } from "../errors.js";
+import { invalidType } from "../errors.js";
 import { expectFields, type FieldsOf } from "../fields.js";
 import { BubblewrapNativeRunner } from "../runners/bubblewrap.js";
 import { membershipOf } from "../runners/transactions/membership.js";
-import { Review } from "./review.js";
-import { expectPage, ReviewServer } from "./review-server.js";
+import { expectPort, ReviewPage } from "./review-page.js";
+
+export type { ReviewComment, ReviewCommentEvent } from "../../types/review.js";
 
 /** Options of {@link serveReview}. */
 export type ReviewOptions = {
@@ -30,12 +28,23 @@ export type ReviewOptions = {
   approvedBy?: string | undefined;
   /** Called after each commit, undo or discard on the page; must not throw. */
   onSettled?: ((state: "open" | "discarded" | "closed") => void) | undefined;
+  /**
+   * Called after each new, changed or deleted comment, also when a comment becomes outdated, or is no longer; must not
+   * throw.
+   */
+  onComment?: ((comment: ReviewComment, event: ReviewCommentEvent) => void) | undefined;
 };
 
 /** A page that is being served. */
 export type ServedReview = AsyncDisposable & {
   /** The page's address with its token: a client that knows it may commit, undo and discard. */
   readonly url: string;
+  /**
+   * Resolves with the comments in the order in which they were written, each a frozen copy. Their lines are compared
+   * with the files as they are now. They last until the page is closed; those of a transaction that is over stay as they
+   * were.
+   */
+  comments(): Promise<readonly ReviewComment[]>;
   /** Closes the page; the transaction stays as it is. */
   close(): Promise<void>;
 };
@@ -49,10 +58,8 @@ const kOptions: FieldsOf<ReviewOptions> = {
   isLive: true,
   approvedBy: true,
   onSettled: true,
+  onComment: true,
 };
-const kRunEnd = "@openagentic/native-runner:run.end";
-const kTokenBytes = 32;
-const kMostPort = 65_535;
 
 /**
  * Serves a page on which a person sees a transaction's changes, and commits, undoes or discards them. It is reachable
@@ -67,31 +74,24 @@ const kMostPort = 65_535;
  */
 export async function serveReview(options: ReviewOptions): Promise<ServedReview> {
   expectFields(options, "options", kOptions);
-  const { transaction, runner, workspace = "", approvedBy, onSettled } = options;
-  const { canUndo = false, isLive = true } = options;
+  const { transaction, runner, workspace = "", approvedBy } = options;
+  const { canUndo = false, isLive = true, onSettled = () => {}, onComment = () => {} } = options;
   const port = options.port ?? 0;
-  if (!Number.isInteger(port) || port < 0 || port > kMostPort) {
-    throw invalidValue(`Expected \`port\` to be an integer from 0 to ${kMostPort}, got ${port}`);
-  }
+  expectPort("port", port);
   membershipOf(transaction, "transaction");
   if (!(runner instanceof BubblewrapNativeRunner)) {
     throw invalidType("runner", "a BubblewrapNativeRunner", runner);
   }
   if (typeof workspace !== "string") throw invalidType("workspace", "a string", workspace);
-  await expectPage();
-  const review = new Review({ transaction, host: runner.files, approvedBy, canUndo });
-  const { id, backend } = transaction;
-  const token = randomBytes(kTokenBytes).toString("base64url");
-  const server = new ReviewServer(review, { id, workspace, backend, isLive }, token);
-  if (onSettled !== undefined) server.watch(() => onSettled(review.state));
-  await server.listen(port);
-  const ended = (message: unknown) => {
-    if ((message as RunEndMessage).audit?.transaction === id) server.ranCommand();
-  };
-  subscribe(kRunEnd, ended);
-  const close = async () => {
-    unsubscribe(kRunEnd, ended);
-    await server.close();
-  };
-  return { url: server.url, close, [Symbol.asyncDispose]: close };
+  expectFunction("onSettled", onSettled);
+  expectFunction("onComment", onComment);
+  const page = new ReviewPage({ runner, port, workspace, isLive, approvedBy, onComment });
+  await page.show({ transaction, canUndo, onSettled: (state) => onSettled(state) });
+  const close = () => page.close();
+  const comments = () => page.comments();
+  return { url: page.url, comments, close, [Symbol.asyncDispose]: close };
+}
+
+function expectFunction(name: string, value: unknown): void {
+  if (typeof value !== "function") throw invalidType(name, "a function", value);
 }

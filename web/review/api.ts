@@ -1,6 +1,13 @@
 /** Calls of the page's server. Addresses are relative, since the page's own address has the token. */
 
-import { type Facts, type Hunk, Refusal, type ReviewChange, type ReviewRun } from "./model.js";
+import {
+  type Facts,
+  type Hunk,
+  Refusal,
+  type ReviewChange,
+  type ReviewComment,
+  type ReviewRun,
+} from "./model.js";
 
 type Failure = { error: { code: string; message: string; fix?: string; paths?: string[] } };
 
@@ -15,20 +22,34 @@ async function answered<Value>(response: Response): Promise<Value> {
 
 const get = async <Value>(path: string) => answered<Value>(await fetch(`api/${path}`));
 
-const post = async <Value>(path: string, body: object) =>
+const send = async <Value>(method: "POST" | "PATCH" | "DELETE", path: string, body: object) =>
   answered<Value>(
     await fetch(`api/${path}`, {
-      method: "POST",
+      method,
       headers: { "content-type": "application/json" },
       body: JSON.stringify(body),
     }),
   );
 
+const post = <Value>(path: string, body: object) => send<Value>("POST", path, body);
+
 export const facts = () => get<Facts>("transaction");
 export const changes = () => get<{ revision: number; changes: ReviewChange[] }>("changes");
 export const runs = async () => (await get<{ runs: ReviewRun[] }>("runs")).runs;
 
+export const comments = async () => (await get<{ comments: ReviewComment[] }>("comments")).comments;
+
 export type Side = "before" | "after";
+
+/** Where a comment is: on a line, with what the person sees there, or on the whole file. */
+export type Place = { path: string; side: Side; line?: number; lineText?: string };
+
+/** The server tells all pages of a changed comment, this one too. */
+export const addComment = (place: Place, text: string) =>
+  post<ReviewComment>("comments", { ...place, text });
+export const changeComment = (id: string, patch: { text?: string; isResolved?: boolean }) =>
+  send<ReviewComment>("PATCH", "comments", { id, ...patch });
+export const removeComment = (id: string) => send<object>("DELETE", "comments", { id });
 
 /** Returns the address of one side; `version` keeps the browser from showing a cached other version. */
 export function fileAddress(
@@ -41,8 +62,12 @@ export function fileAddress(
 }
 
 /** Returns the bytes of one side; undefined if it has no file. */
-export async function file(change: ReviewChange, side: Side): Promise<Uint8Array | undefined> {
-  const response = await fetch(fileAddress(change, side));
+export async function file(
+  change: ReviewChange,
+  side: Side,
+  signal: AbortSignal,
+): Promise<Uint8Array | undefined> {
+  const response = await fetch(fileAddress(change, side), { signal });
   if (response.status === 404) return undefined;
   if (response.ok) return new Uint8Array(await response.arrayBuffer());
   return answered(response);
@@ -57,10 +82,10 @@ export const discard = () => post<object>("discard", {});
 
 /** Calls `on` for changes, and when the connection is lost or restored. */
 export function listen(
-  on: (event: "changed" | "runs" | "state" | "lost" | "back") => void,
+  on: (event: "changed" | "runs" | "state" | "comments" | "lost" | "back") => void,
 ): () => void {
   const source = new EventSource("api/events");
-  for (const name of ["changed", "runs", "state"] as const) {
+  for (const name of ["changed", "runs", "state", "comments"] as const) {
     source.addEventListener(name, () => on(name));
   }
   source.addEventListener("open", () => on("back"));

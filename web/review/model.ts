@@ -1,8 +1,10 @@
 /** Data of the page's server, with the types of lib/review. */
 
-import type { Hunk, ReviewChange, ReviewRun } from "../../lib/review/review.js";
+import type { Hunk, ReviewChange } from "../../lib/review/review.js";
+import type { ReviewRun } from "../../lib/review/runs.js";
+import type { ReviewComment } from "../../types/review.js";
 
-export type { Hunk, ReviewChange, ReviewRun };
+export type { Hunk, ReviewChange, ReviewComment, ReviewRun };
 
 /** The state of the transaction. */
 export type Facts = {

@@ -52,6 +52,19 @@ function pathsOf(place: Place): string[] {
   return paths;
 }
 
+/** Returns the changes whose path has all words of a filter, in upper or lower case; all for an empty filter. */
+export function filtered(
+  changes: readonly ReviewChange[],
+  filter: string,
+): readonly ReviewChange[] {
+  const words = filter.toLowerCase().split(/\s+/).filter(Boolean);
+  if (words.length === 0) return changes;
+  return changes.filter(({ path, from = "" }) => {
+    const names = `${path}\n${from}`.toLowerCase();
+    return words.every((word) => names.includes(word));
+  });
+}
+
 const nameOf = (path: string) => path.slice(path.lastIndexOf("/") + 1);
 
 /** Returns the rows: directories first, each followed by its entries unless it is closed. */

@@ -43,7 +43,8 @@ export function ask(
   path: string,
   { method, headers, body }: Asked = {},
 ): Promise<Reply> {
-  const own = method === "POST" ? { origin: base.origin, "content-type": "application/json" } : {};
+  const isWriting = method !== undefined && method !== "GET" && method !== "HEAD";
+  const own = isWriting ? { origin: base.origin, "content-type": "application/json" } : {};
   return new Promise((resolve, reject) => {
     const sent = request(
       {
@@ -52,7 +53,11 @@ export function ask(
         port: base.port,
         path,
         method: method ?? "GET",
-        headers: { ...own, ...headers },
+        headers: {
+          ...own,
+          ...(body !== undefined && { "content-length": String(Buffer.byteLength(body)) }),
+          ...headers,
+        },
       },
       (reply) => {
         const parts: Buffer[] = [];
@@ -89,8 +94,16 @@ export class Api {
   }
 
   post(path: string, body: unknown): Promise<Reply> {
+    return this.#send("POST", path, body);
+  }
+
+  patch(path: string, body: unknown): Promise<Reply> {
+    return this.#send("PATCH", path, body);
+  }
+
+  #send(method: string, path: string, body: unknown): Promise<Reply> {
     return ask(this.#base, `${this.#base.pathname}api/${path}`, {
-      method: "POST",
+      method,
       body: JSON.stringify(body),
     });
   }

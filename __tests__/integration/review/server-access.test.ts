@@ -84,11 +84,19 @@ const kRefused: readonly (readonly [string, number, (at: Served) => Parameters<t
       { method: "POST", body: "{}", headers: { "content-type": "text/plain" } },
     ],
   ],
-  [
-    "another method",
-    405,
-    ({ base }) => [base, `${base.pathname}api/changes`, { method: "DELETE" }],
-  ],
+  ["another method", 405, ({ base }) => [base, `${base.pathname}api/changes`, { method: "PUT" }]],
+  ...(["PATCH", "DELETE"] as const).map(
+    (method) =>
+      [
+        `${method} of what does not have it`,
+        405,
+        ({ base }: Served): Parameters<typeof ask> => [
+          base,
+          `${base.pathname}api/changes`,
+          { method, body: "{}", headers: { origin: base.origin } },
+        ],
+      ] as const,
+  ),
 ];
 
 describeSandboxed("the review page's server", () => {
@@ -117,6 +125,33 @@ describeSandboxed("the review page's server", () => {
     });
     expect(reply.status).toBe(403);
     expect(await transaction.changes()).toHaveLength(1);
+  });
+
+  const comment = { path: "a.txt", side: "after", text: "why?" };
+  test.each([
+    ["POST", comment],
+    ["PATCH", { id: "c1", text: "other" }],
+    ["DELETE", { id: "c1" }],
+  ])("comments take %s from the page alone", async (method, body) => {
+    const { base, transaction, review } = await served(project());
+    await run(transaction, "echo mine > a.txt");
+    const own = { origin: base.origin, "content-type": "application/json" };
+    const path = `${base.pathname}api/comments`;
+    const send = (headers: Record<string, string>, to = path) =>
+      ask(base, to, { method, body: JSON.stringify(body), headers: { ...own, ...headers } });
+    if (method !== "POST") {
+      await ask(base, path, { method: "POST", body: JSON.stringify(comment), headers: own });
+    }
+    const before = await review.comments();
+    expect((await send({}, `/${"x".repeat(43)}/api/comments`)).status).toBe(404);
+    expect((await send({ origin: "http://evil.example" })).status).toBe(403);
+    expect((await send({ origin: "" })).status).toBe(403);
+    expect((await send({ "sec-fetch-site": "cross-site" })).status).toBe(403);
+    expect((await send({ host: `evil.example:${base.port}` })).status).toBe(421);
+    expect((await send({ "content-type": "text/plain" })).status).toBe(415);
+    expect(await review.comments()).toEqual(before);
+    expect((await send({})).status).toBe(200);
+    expect(await review.comments()).not.toEqual(before);
   });
 
   test("a link that somebody follows shows the page", async () => {
@@ -166,6 +201,12 @@ describeSandboxed("the review page's server", () => {
     }
     const drawing = await ask(base, `${base.pathname}api/file?path=x.svg&side=after&as=picture`);
     expect(drawing.headers["content-type"]).toBe("image/svg+xml");
+    const asDocument = await ask(
+      base,
+      `${base.pathname}api/file?path=x.svg&side=after&as=picture`,
+      { headers: { "sec-fetch-dest": "document" } },
+    );
+    expect(asDocument.headers["content-type"]).toBe("text/plain; charset=utf-8");
     expect(drawing.headers["content-security-policy"]).toContain("sandbox");
   });
 

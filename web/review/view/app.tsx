@@ -1,19 +1,25 @@
-/** The page: the tree beside the current change. */
+/** The page: the tree beside all changes; on a narrow screen, each change below its name in the tree. */
 
-import { useMemo, useRef, useState } from "preact/hooks";
+import { useCallback, useMemo, useRef, useState } from "preact/hooks";
 
+import { notableChanges } from "../../../lib/notable-changes.js";
 import * as api from "../api.js";
 import { type Choices, kept, toggled, wishOf, withHunk } from "../choices.js";
-import { type Hunk, Refusal, type ReviewChange } from "../model.js";
-import { type Row, rowsOf } from "../tree.js";
+import { useDrafts } from "../drafts.js";
+import { type Hunk, Refusal, type ReviewChange, type ReviewComment } from "../model.js";
+import { filtered, type Row, rowsOf } from "../tree.js";
 import { useKeys } from "../use-keys.js";
+import { useMedia } from "../use-media.js";
 import { useReview } from "../use-review.js";
+import { useViewed } from "../use-viewed.js";
 import { counted, shown } from "../words.js";
 import { ChangeList } from "./change-list.js";
-import { ChangeView } from "./change-view.js";
+import { type ChangeActions, ChangeView } from "./change-view.js";
+import { Thread } from "./comments.js";
 import { Dialog, KeysDialog } from "./dialogs.js";
 import { Header } from "./header.js";
 import { RunView } from "./run-view.js";
+import { Slot, Stack, scrollToChange } from "./stack.js";
 import type { DiffHandle } from "./text-diff.js";
 
 type Asked =
@@ -22,9 +28,9 @@ type Asked =
 
 const kMostNames = 12;
 
-function Names({ paths }: { paths: readonly string[] }) {
+function Names({ paths, label }: { paths: readonly string[]; label?: string }) {
   return (
-    <ul class="names">
+    <ul class="names" aria-label={label}>
       {paths.slice(0, kMostNames).map((path) => (
         <li key={path}>
           <bdi>{shown(path)}</bdi>
@@ -41,17 +47,62 @@ const kRefused: Readonly<Record<string, string>> = {
     "Nothing was committed: these were changed after you had seen them. Look again.",
 };
 
+type Actions = ChangeActions & {
+  onToggle(row: Row): void;
+  onFold(path: string): void;
+  onShow(path: string): void;
+};
+
+/** Returns functions that stay the same and call the latest actions, so that rows are not made anew for them. */
+function useSame(actions: Actions): Actions {
+  const now = useRef(actions);
+  now.current = actions;
+  return useMemo(
+    () => ({
+      onToggle: (row) => now.current.onToggle(row),
+      onFold: (path) => now.current.onFold(path),
+      onShow: (path) => now.current.onShow(path),
+      onChoose: (path) => now.current.onChoose(path),
+      onViewed: (change) => now.current.onViewed(change),
+      onHunks: (path, handle) => now.current.onHunks(path, handle),
+      onHunk: (path, at) => now.current.onHunk(path, at),
+      onToggleHunk: (change, hunks, at) => now.current.onToggleHunk(change, hunks, at),
+    }),
+    [],
+  );
+}
+
+/** Without changes yet; one value, so that nothing is made anew for it. */
+const kNone: readonly ReviewChange[] = [];
+const kNoComments: readonly ReviewComment[] = [];
+
+/** Returns comments by their path. */
+function byPathOf(
+  comments: readonly ReviewComment[],
+): ReadonlyMap<string, readonly ReviewComment[]> {
+  const byPath = new Map<string, ReviewComment[]>();
+  for (const comment of comments) {
+    const all = byPath.get(comment.path) ?? [];
+    all.push(comment);
+    byPath.set(comment.path, all);
+  }
+  return byPath;
+}
+
 export function App() {
   const [choices, setChoices] = useState<Choices>(new Map());
   const [closed, setClosed] = useState<ReadonlySet<string>>(new Set());
+  const [opened, setOpened] = useState<ReadonlySet<string>>(new Set());
   const [current, setCurrent] = useState<string>();
+  const [filter, setFilter] = useState("");
+  const isNarrow = useMedia("(max-width: 60rem)");
   const [isUnified, setUnified] = useState(() => matchMedia("(max-width: 60rem)").matches);
   const [asked, setAsked] = useState<Asked>();
   const [said, setSaid] = useState("");
   const [refusal, setRefusal] = useState<Refusal>();
   const [isBusy, setBusy] = useState(false);
   const [hunk, setHunk] = useState(0);
-  const diff = useRef<DiffHandle | undefined>(undefined);
+  const diffs = useRef(new Map<string, DiffHandle>());
 
   const { seen, load } = useReview((changes) => {
     const { choices: left, dropped } = kept(choices, changes);
@@ -60,26 +111,51 @@ export function App() {
     if (!isBusy)
       setSaid(`${counted(dropped.length, "chosen file")} changed since, and not chosen any more`);
   });
-  const { facts, changes = [], runs } = seen;
+  const { facts, changes = kNone, runs, comments } = seen;
+  const viewed = useViewed(facts?.id);
   const byPath = useMemo(() => new Map(changes.map((change) => [change.path, change])), [changes]);
-  const rows = useMemo(() => rowsOf(changes, closed), [changes, closed]);
-  const files = useMemo(() => rows.filter(({ below, change }) => change && !below), [rows]);
+  const commentsOf = useMemo(() => byPathOf(comments), [comments]);
+  const openComments = useMemo(() => {
+    const open = comments.filter(({ isResolved }) => !isResolved);
+    return new Map([...byPathOf(open)].map(([path, all]) => [path, all.length]));
+  }, [comments]);
+  const lone = useMemo(() => comments.filter(({ path }) => !byPath.has(path)), [comments, byPath]);
+  const loneDrafts = useDrafts((path) => seen.changes !== undefined && !byPath.has(path));
+  const notable = useMemo(() => notableChanges(changes), [changes]);
+  const notablePaths = useMemo(() => new Set(notable.map(({ path }) => path)), [notable]);
+  const listed = useMemo(() => filtered(changes, filter), [changes, filter]);
+  const rows = useMemo(() => rowsOf(listed, closed), [listed, closed]);
+  const stacked = useMemo(
+    () =>
+      rowsOf(listed, new Set()).flatMap(({ change }) =>
+        change && notablePaths.has(change.path) ? [change] : [],
+      ),
+    [listed, notablePaths],
+  );
   const at = current === undefined ? undefined : byPath.get(current);
+  const countOf = (paths: Iterable<string>) => [...paths].filter((path) => notablePaths.has(path));
 
   const show = (path: string) => {
     setCurrent(path);
-    setHunk(0);
-    diff.current = undefined;
-    requestAnimationFrame(() => {
-      // On a narrow screen the article is below the tree.
-      const isBeside = matchMedia("(min-width: 60rem)").matches;
-      const wanted = document.querySelector(isBeside ? ".row.current" : "article");
-      wanted?.scrollIntoView({ block: isBeside ? "nearest" : "start" });
+    if (path !== current) setHunk(0);
+    if (isNarrow) setOpened((now) => new Set(now).add(path));
+    else scrollToChange(path);
+    requestAnimationFrame(() =>
+      document.querySelector(".row.current")?.scrollIntoView({ block: "nearest" }),
+    );
+  };
+  /** Shows a change that was pressed in the tree; on a narrow screen, a second press closes it. */
+  const press = (path: string) => {
+    if (!(isNarrow && opened.has(path))) return show(path);
+    setOpened((now) => {
+      const next = new Set(now);
+      next.delete(path);
+      return next;
     });
   };
   const step = (by: number) => {
-    const index = files.findIndex(({ path }) => path === current);
-    const next = files[index < 0 ? 0 : Math.min(Math.max(index + by, 0), files.length - 1)];
+    const index = stacked.findIndex(({ path }) => path === current);
+    const next = stacked[index < 0 ? 0 : Math.min(Math.max(index + by, 0), stacked.length - 1)];
     if (next !== undefined) show(next.path);
   };
   const toggle = (paths: readonly string[]) =>
@@ -91,12 +167,53 @@ export function App() {
     );
   const toggleHunk = (change: ReviewChange, hunks: readonly Hunk[], index: number) =>
     setChoices((now) => withHunk(now, change, hunks, index));
-  const showHunk = (index: number) => {
-    const last = (diff.current?.hunks.length ?? 1) - 1;
-    const wanted = Math.min(Math.max(index, 0), last);
+  const showHunk = (path: string | undefined, index: number) => {
+    const handle = path === undefined ? undefined : diffs.current.get(path);
+    const wanted = Math.min(Math.max(index, 0), (handle?.hunks.length ?? 1) - 1);
+    setCurrent(path);
     setHunk(wanted);
-    diff.current?.show(wanted);
+    handle?.show(wanted);
   };
+
+  const actions: Actions = {
+    onToggle: (row) => toggle(row.below ?? [row.path]),
+    onFold: (path) =>
+      setClosed((now) => {
+        const next = new Set(now);
+        if (!next.delete(path)) next.add(path);
+        return next;
+      }),
+    onShow: press,
+    onChoose: (path) => toggle([path]),
+    onViewed: viewed.toggle,
+    onHunks: (path, handle) => {
+      if (handle) diffs.current.set(path, handle);
+      else diffs.current.delete(path);
+    },
+    onHunk: showHunk,
+    onToggleHunk: toggleHunk,
+  };
+  const on = useSame(actions);
+  const placeOf = useCallback(
+    (change: ReviewChange) => (
+      <Slot key={change.path} change={change}>
+        {() => (
+          <ChangeView
+            change={change}
+            runs={runs}
+            comments={commentsOf.get(change.path) ?? kNoComments}
+            choices={choices}
+            isUnified={isUnified}
+            isCurrent={change.path === current}
+            isViewed={viewed.has(change)}
+            hunk={change.path === current ? hunk : -1}
+            on={on}
+          />
+        )}
+      </Slot>
+    ),
+    [runs, commentsOf, choices, isUnified, current, hunk, viewed.versions],
+  );
 
   const doing = async (what: () => Promise<string>) => {
     setBusy(true);
@@ -119,7 +236,7 @@ export function App() {
       const { committed, left } = await api.commit(wishOf(choices), allowProtected);
       setChoices(new Map());
       const waits = left === 0 ? "" : `; ${counted(left, "change")} left`;
-      return `Committed ${counted(committed.length, "path")}${waits}.`;
+      return `Committed ${counted(countOf(committed).length, "change")}${waits}.`;
     });
   const askCommit = () => {
     // Directories that have to be made for a chosen file are committed with it.
@@ -138,10 +255,15 @@ export function App() {
     ArrowUp: () => step(-1),
     " ": () => current !== undefined && toggle([current]),
     x: () => current !== undefined && toggle([current]),
-    a: () => toggle(changes.map(({ path }) => path)),
-    n: () => showHunk(hunk + 1),
-    p: () => showHunk(hunk - 1),
-    t: () => at && diff.current && toggleHunk(at, diff.current.hunks, hunk),
+    a: () => toggle(listed.map(({ path }) => path)),
+    v: () => at && viewed.toggle(at),
+    n: () => showHunk(current, hunk + 1),
+    p: () => showHunk(current, hunk - 1),
+    t: () => {
+      const handle = at && diffs.current.get(at.path);
+      if (handle) toggleHunk(at, handle.hunks, hunk);
+    },
+    m: () => at && diffs.current.get(at.path)?.focus(hunk),
     u: () => setUnified((now) => !now),
     c: askCommit,
     "?": () => setAsked({ kind: "keys" }),
@@ -155,15 +277,20 @@ export function App() {
       </main>
     );
   }
-  const chosen = [...choices.keys()];
+  const chosen = countOf(choices.keys());
+  const isDeleted = (path: string) => byPath.get(path)?.kind === "deleted";
+  const deleted = chosen.filter(isDeleted);
+  const written = chosen.filter((path) => !isDeleted(path));
   const partly = [...choices.values()].filter(({ hunks }) => hunks).length;
   const isOver = facts.state !== "open";
   return (
     <>
       <Header
         facts={facts}
-        changes={changes.length}
-        chosen={choices.size}
+        changes={notable.length}
+        viewed={notable.filter(viewed.has).length}
+        comments={[...openComments.values()].reduce((sum, count) => sum + count, 0)}
+        chosen={chosen.length}
         isUnified={isUnified}
         isBusy={isBusy}
         isLost={seen.isLost}
@@ -182,48 +309,64 @@ export function App() {
           <Names paths={refusal.paths} />
         </section>
       )}
-      <main class={at ? "both" : ""}>
+      {lone.length + loneDrafts.length > 0 && (
+        <section class="lone" aria-label="comments on files that are not changed any more">
+          <h2>Comments on files that are not changed any more</h2>
+          {[
+            ...new Set([...lone, ...loneDrafts.map(({ place }) => place)].map(({ path }) => path)),
+          ].map((path) => (
+            <div key={path}>
+              <h3>
+                <bdi>{shown(path)}</bdi>
+              </h3>
+              <Thread
+                comments={lone.filter((comment) => comment.path === path)}
+                drafts={loneDrafts.filter(({ place }) => place.path === path)}
+                isAway
+              />
+            </div>
+          ))}
+        </section>
+      )}
+      <main class={isNarrow ? "" : "both"}>
         <nav aria-label="changed files">
-          {changes.length === 0 && !isOver && <p>Nothing was changed.</p>}
-          {changes.length > 0 && (
-            <p class="all">
-              <button type="button" onClick={() => toggle(changes.map(({ path }) => path))}>
+          {notable.length === 0 && !isOver && <p>Nothing was changed.</p>}
+          {notable.length > 0 && (
+            <div class="all">
+              <input
+                type="search"
+                aria-label="filter by name"
+                placeholder="Filter by name…"
+                value={filter}
+                onInput={({ currentTarget }) => setFilter(currentTarget.value)}
+              />
+              <button type="button" onClick={() => toggle(listed.map(({ path }) => path))}>
                 Choose all, or none
               </button>
+            </div>
+          )}
+          {filter !== "" && (
+            <p class="facts" role="status">
+              {stacked.length.toLocaleString("en")} of {counted(notable.length, "change")}
             </p>
           )}
           <ChangeList
             rows={rows}
+            changes={stacked.length}
             choices={choices}
             closed={closed}
             current={current}
             byPath={byPath}
-            onToggle={(row: Row) => toggle(row.below ?? [row.path])}
-            onFold={(path) =>
-              setClosed((now) => {
-                const next = new Set(now);
-                if (!next.delete(path)) next.add(path);
-                return next;
-              })
-            }
-            onShow={show}
+            notable={notablePaths}
+            comments={openComments}
+            {...(isNarrow && { opened, contentOf: placeOf })}
+            onToggle={on.onToggle}
+            onFold={on.onFold}
+            onShow={on.onShow}
           />
           <RunView runs={runs} title="All commands" />
         </nav>
-        {at && (
-          <ChangeView
-            change={at}
-            runs={runs}
-            choices={choices}
-            isUnified={isUnified}
-            hunk={hunk}
-            onHunks={(handle) => {
-              diff.current = handle;
-            }}
-            onHunk={showHunk}
-            onToggleHunk={(hunks, index) => toggleHunk(at, hunks, index)}
-          />
-        )}
+        {!isNarrow && <Stack changes={stacked} placeOf={placeOf} />}
       </main>
       {asked?.kind === "commit" && (
         <Dialog
@@ -237,7 +380,20 @@ export function App() {
             {partly > 0 && ` Of ${counted(partly, "file")} only some hunks: the others wait.`}
             {facts.isLive && " What runs in the transaction is ended."}
           </p>
-          <Names paths={chosen} />
+          {written.length > 0 && (
+            <>
+              {deleted.length > 0 && <h3>{counted(written.length, "change")} to be written</h3>}
+              <Names paths={written} label="to be written" />
+            </>
+          )}
+          {deleted.length > 0 && (
+            <>
+              <h3 class="bad">
+                {counted(deleted.length, "path")} to be <strong>deleted</strong>
+              </h3>
+              <Names paths={deleted} label="to be deleted" />
+            </>
+          )}
           {asked.protected.length > 0 && (
             <>
               <p class="warning">Programs of this host run these, or obey them, by themselves:</p>

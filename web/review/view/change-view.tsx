@@ -1,15 +1,18 @@
-/** One change: its two sides, its hunks, and the commands that made it. */
+/** One change: its header, its two sides, its hunks, and the commands that made it. */
 
-import { useEffect, useState } from "preact/hooks";
+import { memo } from "preact/compat";
+import { useEffect, useMemo, useState } from "preact/hooks";
 
-import { file } from "../api.js";
-import { type Choices, canBeChosen, hasHunk } from "../choices.js";
-import type { Hunk, ReviewChange, ReviewRun } from "../model.js";
-import { detailWords, shown } from "../words.js";
+import { file, type Side } from "../api.js";
+import { type Choices, canBeChosen, hasHunk, stateOf } from "../choices.js";
+import { type Draft, useDrafts, write } from "../drafts.js";
+import type { Hunk, ReviewChange, ReviewComment, ReviewRun } from "../model.js";
+import { counted, detailWords, letterOf, shown } from "../words.js";
+import { Thread } from "./comments.js";
 import { HunkList } from "./hunk-list.js";
 import { isDrawing, isPicture, PictureDiff } from "./picture-diff.js";
 import { RunView } from "./run-view.js";
-import { type DiffHandle, TextDiff } from "./text-diff.js";
+import { type DiffHandle, type LineNote, TextDiff } from "./text-diff.js";
 
 type Sides =
   | { kind: "texts"; before: string; after: string }
@@ -27,10 +30,14 @@ function textOf(bytes: Uint8Array | undefined): string | undefined {
   }
 }
 
-async function sidesOf(change: ReviewChange): Promise<Sides> {
+async function sidesOf(change: ReviewChange, signal: AbortSignal): Promise<Sides> {
+  const { mode, previousMode } = change;
   try {
     const [before, after] = (
-      await Promise.all([file(change, "before"), file(change, "after")])
+      await Promise.all([
+        previousMode === 0 ? undefined : file(change, "before", signal),
+        mode === 0 ? undefined : file(change, "after", signal),
+      ])
     ).map(textOf);
     if (before === undefined || after === undefined) return { kind: "binary" };
     return { kind: "texts", before, after };
@@ -39,46 +46,199 @@ async function sidesOf(change: ReviewChange): Promise<Sides> {
   }
 }
 
+/** Most bytes of a file that is shown before a person asks for it. */
+const kMostUnasked = 256 * 1024;
+
+/** What a person does with a change. */
+export type ChangeActions = {
+  onChoose(path: string): void;
+  onViewed(change: ReviewChange): void;
+  onHunks(path: string, handle: DiffHandle | undefined): void;
+  onHunk(path: string, at: number): void;
+  onToggleHunk(change: ReviewChange, hunks: readonly Hunk[], at: number): void;
+};
+
 type Properties = {
   change: ReviewChange;
   runs: readonly ReviewRun[];
+  comments: readonly ReviewComment[];
   choices: Choices;
   isUnified: boolean;
-  /** Index of the current hunk; the keys n and p change it. */
+  /** True for a change that a person has opened in the tree, or by the keys. */
+  isCurrent: boolean;
+  isViewed: boolean;
+  /** Index of the current hunk, which the keys n and p change; -1 for none. */
   hunk: number;
-  onHunks(handle: DiffHandle | undefined): void;
-  onHunk(at: number): void;
-  onToggleHunk(hunks: readonly Hunk[], at: number): void;
+  on: ChangeActions;
 };
 
-export function ChangeView(properties: Properties) {
-  const { change, runs, choices, isUnified, hunk, onHunks, onHunk, onToggleHunk } = properties;
+export const ChangeView = memo((properties: Properties) => {
+  const { change, choices, comments, isCurrent, isViewed, on } = properties;
+  const [isFolded, setFolded] = useState(isViewed);
+  const [lines, setLines] = useState<{ added: number; removed: number }>();
+  const { path, kind, from } = change;
+  const name = shown(path);
+  useEffect(() => setFolded(isViewed), [isViewed]);
+  const state = stateOf(choices, [path]);
+  const open = comments.filter(({ isResolved }) => !isResolved).length;
+  const writeOnFile = () => {
+    setFolded(false);
+    write({ path, side: kind === "deleted" ? "before" : "after" });
+  };
+  return (
+    <article
+      aria-label={`changes of ${name}`}
+      data-path={path}
+      class={isCurrent ? "current" : undefined}
+    >
+      <div class="file">
+        <button
+          type="button"
+          class="fold"
+          aria-expanded={!isFolded}
+          aria-label={`contents of ${name}`}
+          onClick={() => setFolded(!isFolded)}
+        >
+          {isFolded ? "▸" : "▾"}
+        </button>
+        <abbr class={`kind ${kind}`} title={kind}>
+          {letterOf(change)}
+        </abbr>
+        <h2>
+          {from !== undefined && (
+            <>
+              <bdi>{shown(from)}</bdi> →{" "}
+            </>
+          )}
+          <bdi>{name}</bdi>
+        </h2>
+        {lines && (
+          <span class="lines">
+            <span class="good">+{lines.added.toLocaleString("en")}</span>{" "}
+            <span class="bad">−{lines.removed.toLocaleString("en")}</span>
+            <span class="sr"> lines</span>
+          </span>
+        )}
+        {open > 0 && <span class="tag comments">{counted(open, "comment")}</span>}
+        <button type="button" class="write" onClick={writeOnFile}>
+          Comment<span class="sr"> on {name}</span>
+        </button>
+        <label>
+          <input
+            type="checkbox"
+            checked={state === "all"}
+            disabled={!canBeChosen(change)}
+            ref={(box) => {
+              if (box) box.indeterminate = state === "some";
+            }}
+            onChange={() => on.onChoose(path)}
+          />
+          Commit<span class="sr"> {name}</span>
+        </label>
+        <label>
+          <input type="checkbox" checked={isViewed} onChange={() => on.onViewed(change)} />
+          Viewed<span class="sr"> {name}</span>
+        </label>
+      </div>
+      {!isFolded && <Contents {...properties} onLines={setLines} />}
+    </article>
+  );
+});
+
+const kNoNotes = { notes: [], away: [], awayDrafts: [] };
+
+type ContentsProperties = Properties & {
+  onLines(lines: { added: number; removed: number }): void;
+};
+
+/** Comments and drafts of a change: those below their lines, and the others. */
+function placed(
+  sides: Sides | undefined,
+  comments: readonly ReviewComment[],
+  drafts: readonly Draft[],
+) {
+  const lines =
+    sides?.kind === "texts" && sides.before !== sides.after
+      ? { before: sides.before.split("\n"), after: sides.after.split("\n") }
+      : undefined;
+  const isBelow = (side: Side, line: number | undefined, lineText = "") =>
+    line !== undefined && lines?.[side][line - 1]?.slice(0, kMostLineText) === lineText;
+  const below = new Map<string, { side: Side; line: number; comments: ReviewComment[] }>();
+  const away: ReviewComment[] = [];
+  const keyOf = (side: Side, line: number) => `${side}:${line}`;
+  const at = (side: Side, line: number) => {
+    const found = below.get(keyOf(side, line)) ?? { side, line, comments: [] };
+    below.set(keyOf(side, line), found);
+    return found;
+  };
+  for (const comment of comments) {
+    const { side, line, lineText, isOutdated } = comment;
+    if (!isOutdated && line !== undefined && isBelow(side, line, lineText)) {
+      at(side, line).comments.push(comment);
+    } else away.push(comment);
+  }
+  const awayDrafts: Draft[] = [];
+  for (const draft of drafts) {
+    const { side, line, lineText } = draft.place;
+    if (draft.id !== undefined) {
+      if (away.some(({ id }) => id === draft.id)) awayDrafts.push(draft);
+    } else if (line !== undefined && isBelow(side, line, lineText)) at(side, line);
+    else awayDrafts.push(draft);
+  }
+  const notes = [...below].map(([key, { side, line, comments }]): LineNote => {
+    const own = drafts.filter(
+      ({ id, place }) =>
+        comments.some((comment) => comment.id === id) ||
+        (id === undefined &&
+          place.side === side &&
+          place.line === line &&
+          !awayDrafts.some((each) => each.place === place)),
+    );
+    return { key, side, line, content: <Thread comments={comments} drafts={own} /> };
+  });
+  return { notes, away, awayDrafts };
+}
+const kMostLineText = 1000;
+
+function Contents(properties: ContentsProperties) {
+  const { change, runs, comments, choices, isUnified, isCurrent, hunk, on, onLines } = properties;
   const [sides, setSides] = useState<Sides>();
   const [handle, setHandle] = useState<DiffHandle>();
-  const { path, version, kind, type } = change;
-  const isFile = type === "file";
+  const [isAsked, setAsked] = useState(false);
+  const { path, version, kind, type, size, previousSize } = change;
+  const isText = type === "file" && (!isPicture(change) || isDrawing(change));
+  const isWanted = isCurrent || isAsked || Math.max(size, previousSize) <= kMostUnasked;
   useEffect(() => {
-    let isOver = false;
+    if (isCurrent) setAsked(true);
+  }, [isCurrent]);
+  useEffect(() => {
+    const over = new AbortController();
     setSides(undefined);
-    if (isFile && (!isPicture(change) || isDrawing(change))) {
-      void sidesOf(change).then((found) => {
-        if (!isOver) setSides(found);
+    if (isText && isWanted) {
+      void sidesOf(change, over.signal).then((found) => {
+        if (!over.signal.aborted) setSides(found);
       });
     }
-    return () => {
-      isOver = true;
-    };
-  }, [path, version]);
+    return () => over.abort();
+  }, [path, version, isWanted]);
   const ready = (found: DiffHandle | undefined) => {
     setHandle(found);
-    onHunks(found);
+    on.onHunks(path, found);
+    if (found) onLines(found);
   };
   const hasHunks = sides?.kind === "texts" && kind !== "deleted" && kind !== "renamed";
+  const own = runs.filter(({ id }) => change.runs.includes(id));
+  const drafts = useDrafts((each) => each === path);
+  const isEmpty = comments.length === 0 && drafts.length === 0;
+  const { notes, away, awayDrafts } = isEmpty ? kNoNotes : placed(sides, comments, drafts);
+  const isKnown = sides !== undefined || !isText || !isWanted;
+  const commentable = useMemo(() => {
+    const { mode, previousMode } = change;
+    const all: Side[] = previousMode === 0 ? [] : ["before"];
+    return kind === "deleted" || mode === 0 ? all : [...all, "after" as const];
+  }, [change]);
   return (
-    <article aria-label={`changes of ${shown(path)}`}>
-      <h2>
-        <bdi>{shown(path)}</bdi>
-      </h2>
+    <>
       <p class="facts">
         {[kind, type === "file" ? "" : type, ...detailWords(change)].filter(Boolean).join(", ")}
       </p>
@@ -93,13 +253,20 @@ export function ChangeView(properties: Properties) {
           Programs of this host run it, or obey it, by themselves: a commit asks once more.
         </p>
       )}
-      <RunView
-        runs={runs.filter(({ id }) => change.runs.includes(id))}
-        title="Commands that made it"
-      />
+      {isKnown && away.length + awayDrafts.length > 0 && (
+        <Thread comments={away} drafts={awayDrafts} isAway />
+      )}
+      {own.length > 0 && <RunView runs={own} title="Commands that made it" />}
       {isPicture(change) && <PictureDiff change={change} />}
-      {isFile && sides === undefined && !isPicture(change) && <p>Loading…</p>}
-      {sides?.kind === "binary" && <p>It is no text: only its sizes can be shown.</p>}
+      {isText && !isWanted && (
+        <p class="ask">
+          <button type="button" onClick={() => setAsked(true)}>
+            Show this large file
+          </button>
+        </p>
+      )}
+      {isText && isWanted && sides === undefined && <p class="facts">Loading…</p>}
+      {sides?.kind === "binary" && <p class="facts">It is no text: only its sizes can be shown.</p>}
       {sides?.kind === "failed" && <p class="warning">It can't be shown: {sides.why}</p>}
       {hasHunks && handle && handle.hunks.length > 1 && (
         <HunkList
@@ -107,20 +274,26 @@ export function ChangeView(properties: Properties) {
           current={hunk}
           canChoose={canBeChosen(change)}
           isTaken={(at) => hasHunk(choices, path, at)}
-          onToggle={(at) => onToggleHunk(handle.hunks, at)}
-          onShow={(at) => onHunk(at)}
+          onToggle={(at) => on.onToggleHunk(change, handle.hunks, at)}
+          onShow={(at) => on.onHunk(path, at)}
         />
       )}
-      {sides?.kind === "texts" && (
+      {sides?.kind === "texts" && sides.before === sides.after && (
+        <p class="facts">Its content is {sides.after === "" ? "empty" : "the same"}.</p>
+      )}
+      {sides?.kind === "texts" && sides.before !== sides.after && (
         <TextDiff
           key={`${path} ${version}`}
           path={path}
           before={sides.before}
           after={sides.after}
           isUnified={isUnified || kind === "added" || kind === "deleted"}
+          sides={commentable}
+          notes={notes}
           onReady={ready}
+          onWrite={write}
         />
       )}
-    </article>
+    </>
   );
 }

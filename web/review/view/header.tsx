@@ -1,4 +1,4 @@
-/** The transaction's name, and its actions. */
+/** The transaction's name, and its actions. It stays in sight, and so it tells the others its height. */
 
 import type { Facts } from "../model.js";
 import { counted, shown } from "../words.js";
@@ -6,6 +6,10 @@ import { counted, shown } from "../words.js";
 type Properties = {
   facts: Facts;
   changes: number;
+  /** How many of them a person has marked as viewed. */
+  viewed: number;
+  /** Comments that are not resolved. */
+  comments: number;
   chosen: number;
   isUnified: boolean;
   isBusy: boolean;
@@ -17,11 +21,21 @@ type Properties = {
   onKeys(): void;
 };
 
+const height = new ResizeObserver(([entry]) => {
+  const { height } = entry?.target.getBoundingClientRect() ?? { height: 0 };
+  document.documentElement.style.setProperty("--top", `${height}px`);
+});
+
+function measured(element: HTMLElement | null): void {
+  height.disconnect();
+  if (element) height.observe(element);
+}
+
 export function Header(properties: Properties) {
-  const { facts, changes, chosen, isUnified, isBusy, isLost } = properties;
+  const { facts, changes, viewed, comments, chosen, isUnified, isBusy, isLost } = properties;
   const isOpen = facts.state === "open";
   return (
-    <header>
+    <header ref={measured}>
       <div class="title">
         <h1>
           {counted(changes, "change")} to <bdi>{shown(facts.workspace || "the workspace")}</bdi>
@@ -29,6 +43,13 @@ export function Header(properties: Properties) {
         <p>
           transaction <code>{facts.id}</code>, {facts.backend}
           {facts.isLive && isOpen && <span class="live"> · live</span>}
+          {isOpen && changes > 0 && (
+            <span>
+              {" "}
+              · {viewed.toLocaleString("en")} of {changes.toLocaleString("en")} viewed
+            </span>
+          )}
+          {comments > 0 && <span> · {counted(comments, "open comment")}</span>}
           {isLost && <strong class="bad"> · the page's server can't be reached</strong>}
         </p>
       </div>

@@ -73,20 +73,21 @@ export async function visit(
   return { page, asked, complaints, dialogs };
 }
 
+const escaped = (path: string) =>
+  path.replaceAll(/["\\]|\p{Cc}/gu, (character) => `\\${character.charCodeAt(0).toString(16)} `);
+
 /** The row of a change in the tree. */
-export function rowOf(page: Page, path: string) {
-  const escaped = path.replaceAll(
-    /["\\]|\p{Cc}/gu,
-    (character) => `\\${character.charCodeAt(0).toString(16)} `,
-  );
-  return page.locator(`.row[data-path="${escaped}"]`);
-}
+export const rowOf = (page: Page, path: string) =>
+  page.locator(`.row[data-path="${escaped(path)}"]`);
+/** The contents of a change, below its header. */
+export const articleOf = (page: Page, path: string) =>
+  page.locator(`article[data-path="${escaped(path)}"]`);
 export const boxOf = (page: Page, path: string) => rowOf(page, path).getByRole("checkbox");
 
 /** Looks at one change. */
 export async function open(page: Page, path: string): Promise<void> {
   await rowOf(page, path).locator("button.name").click();
-  await page.locator("article").waitFor();
+  await articleOf(page, path).waitFor();
 }
 
 export async function commit(page: Page): Promise<void> {

@@ -7,6 +7,7 @@ import { expect, test } from "vitest";
 import { project } from "../../support/transactions.js";
 import { served } from "../review-server.js";
 import {
+  articleOf,
   boxOf,
   commit,
   describeInBrowser,
@@ -56,9 +57,10 @@ describeInBrowser("hostile names and contents", () => {
       const shown = (await row.locator("bdi").textContent()) ?? "";
       expect(shown).not.toMatch(/[\p{Cc}\u202a-\u202e\u2066-\u2069]/u);
       await open(page, name);
-      await page.locator("article h2").waitFor();
-      await expect.poll(() => page.getByText("Loading…").count()).toBe(0);
-      const seen = await page.locator("article").innerText();
+      const article = articleOf(page, name);
+      await article.locator("h2").waitFor();
+      await expect.poll(() => article.getByText("Loading…").count()).toBe(0);
+      const seen = await article.innerText();
       expect(seen, name).not.toMatch(/(?![\n\r\t])[\p{Cc}\p{Cf}]/u);
     }
     await page.locator(".runs summary").last().click();
@@ -71,7 +73,7 @@ describeInBrowser("hostile names and contents", () => {
     ).toBe(0);
     await page.keyboard.press("a");
     await commit(page);
-    await said(page).toContain(`Committed ${kFiles.length} paths.`);
+    await said(page).toContain(`Committed ${kFiles.length} changes.`);
     for (const [name, text] of kFiles) {
       expect(readFileSync(join(at.workspace, name), "utf8"), name).toBe(text);
     }

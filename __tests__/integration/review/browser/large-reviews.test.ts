@@ -6,8 +6,9 @@ import { expect, test } from "vitest";
 
 import { run } from "../../support/results.js";
 import { project } from "../../support/transactions.js";
-import { served } from "../review-server.js";
+import { Api, type Served, served } from "../review-server.js";
 import {
+  articleOf,
   boxOf,
   commit,
   describeInBrowser,
@@ -17,6 +18,12 @@ import {
   useBrowser,
   visit,
 } from "./browser.js";
+
+async function comment(at: Served, place: object, isResolved = false): Promise<void> {
+  const api = new Api(at);
+  const { id } = (await api.post("comments", { ...place, text: "why?" })).json<{ id: string }>();
+  if (isResolved) await api.patch("comments", { id, isResolved });
+}
 
 describeInBrowser("a large review in a browser", () => {
   useBrowser();
@@ -28,14 +35,22 @@ describeInBrowser("a large review in a browser", () => {
       "for d in $(seq 1 50); do mkdir -p src/d$d; for f in $(seq 1 99); do echo $f > src/d$d/$f.txt; done; done",
     );
     const { page, complaints } = await visit(at);
-    await expect.poll(() => page.locator(".row").count()).toBe(5001);
+    await expect.poll(() => page.locator(".row").count()).toBe(5001); // 51 of them directories
+    await page.locator("article").first().waitFor();
+    expect(await page.locator("article").count()).toBeLessThan(60);
+    expect(await page.locator(".slot").count()).toBeLessThan(400);
+    await page.keyboard.press("End");
+    await articleOf(page, "src/d9/99.txt").waitFor(); // the last by name
+    expect(await page.locator("article").count()).toBeLessThan(60);
+    await open(page, "src/d50/99.txt");
+    expect(await page.locator("article").count()).toBeLessThan(60);
     await page.locator('.row[data-path="src/d1"] button.fold').click();
     await expect.poll(() => page.locator(".row").count()).toBe(5001 - 99);
     await boxOf(page, "src").check();
-    await page.getByRole("button", { name: /^Commit 5,001 changes/ }).waitFor();
+    await page.getByRole("button", { name: /^Commit 4,950 changes/ }).waitFor();
     await boxOf(page, "src/d2/1.txt").uncheck();
     await commit(page);
-    await said(page).toContain("Committed 5,000 paths; 1 change left.");
+    await said(page).toContain("Committed 4,949 changes; 1 change left.");
     expect(readFileSync(join(at.workspace, "src/d50/99.txt"), "utf8")).toBe("99\n");
     expect(complaints).toEqual([]);
   }, 120_000);
@@ -52,12 +67,12 @@ describeInBrowser("a large review in a browser", () => {
     await at.transaction.files.write("large.js", `${after.join("\n")}\n`);
     const { page, complaints } = await visit(at);
     await open(page, "large.js");
-    const hunks = page.locator(".hunks").getByRole("checkbox");
+    const hunks = articleOf(page, "large.js").locator(".hunks").getByRole("checkbox");
     await expect.poll(() => hunks.count()).toBe(4);
     expect(await page.locator(".cm-line").count()).toBeLessThan(2000);
     await hunks.nth(3).check();
     await commit(page);
-    await said(page).toContain("Committed 1 path");
+    await said(page).toContain("Committed 1 change");
     const committed = readFileSync(join(workspace, "large.js"), "utf8").split("\n");
     expect(committed.filter((line) => line.endsWith("// other"))).toHaveLength(1);
     expect(committed[30_005]).toBe(after[30_005]);
@@ -84,6 +99,8 @@ describeInBrowser("a large review in a browser", () => {
   test.each([
     ["light", { colorScheme: "light" }],
     ["dark", { colorScheme: "dark" }],
+    ["on a light phone", { colorScheme: "light", viewport: { width: 390, height: 844 } }],
+    ["on a dark phone", { colorScheme: "dark", viewport: { width: 390, height: 844 } }],
     ["at 400 % zoom", { viewport: { width: 320, height: 256 } }],
     ["with forced colours and no motion", { forcedColors: "active", reducedMotion: "reduce" }],
   ] as const)("a checker of accessibility finds nothing serious (%s)", async (_, options) => {
@@ -93,12 +110,22 @@ describeInBrowser("a large review in a browser", () => {
       at.transaction,
       "printf 'one\nmore\n' > a.txt; echo x > b.sh; echo '<svg xmlns=\"http://www.w3.org/2000/svg\"/>' > i.svg; mkdir .vscode; echo {} > .vscode/tasks.json; rm gone.txt",
     );
+    await comment(at, { path: "a.txt", side: "after", line: 1, lineText: "one" });
+    await comment(at, { path: "a.txt", side: "before", line: 1, lineText: "other" });
+    await comment(at, { path: "i.svg", side: "after" }, true);
     const { page } = await visit(at, options);
     expect(await seriousFindings(page)).toEqual([]);
     for (const path of ["a.txt", "i.svg", ".vscode/tasks.json", "gone.txt"]) {
       await open(page, path);
-      await page.locator(".cm-content").first().waitFor();
+      await articleOf(page, path).locator(".cm-content").first().waitFor();
       expect(await seriousFindings(page), path).toEqual([]);
+      if (path !== "a.txt") continue;
+      await page.keyboard.press("m");
+      await page.keyboard.press("Enter");
+      await page.locator("textarea:focus").waitFor();
+      expect(await page.locator(".diff .comment").count()).toBe(1);
+      expect(await seriousFindings(page), "while a comment is written").toEqual([]);
+      await page.keyboard.press("Escape");
     }
     await page.keyboard.press("u");
     await page.keyboard.press("a");

@@ -8,6 +8,7 @@ import { run } from "../../support/results.js";
 import { project } from "../../support/transactions.js";
 import { served } from "../review-server.js";
 import {
+  articleOf,
   boxOf,
   commit,
   describeInBrowser,
@@ -31,7 +32,7 @@ describeInBrowser("a review in a browser", () => {
     await boxOf(page, "a.txt").check();
     await boxOf(page, "gone.txt").check();
     await commit(page);
-    await said(page).toContain("Committed 2 paths; 1 change left");
+    await said(page).toContain("Committed 2 changes; 1 change left");
     expect(textIn(at.workspace, "a.txt")).toBe("mine\n");
     expect(textIn(at.workspace, "b.txt")).toBe("two\n");
     expect(existsSync(join(at.workspace, "gone.txt"))).toBe(false);
@@ -55,7 +56,7 @@ describeInBrowser("a review in a browser", () => {
     await page.getByRole("dialog").waitFor();
     await page.keyboard.press("Tab");
     await page.keyboard.press("Enter");
-    await said(page).toContain("Committed 1 path");
+    await said(page).toContain("Committed 1 change");
     expect(textIn(at.workspace, "a.txt")).toBe("mine\n");
     expect(textIn(at.workspace, "b.txt")).toBe("two\n");
     await page.keyboard.press("?");
@@ -76,7 +77,7 @@ describeInBrowser("a review in a browser", () => {
     await at.transaction.files.write("long.txt", `${after.join("\n")}\n`);
     const { page } = await visit(at);
     await open(page, "long.txt");
-    const hunks = page.locator(".hunks").getByRole("checkbox");
+    const hunks = articleOf(page, "long.txt").locator(".hunks").getByRole("checkbox");
     await expect.poll(() => hunks.count()).toBe(3);
     await hunks.nth(0).check();
     await page.keyboard.press("n");
@@ -96,7 +97,7 @@ describeInBrowser("a review in a browser", () => {
     await open(page, "long.txt");
     await boxOf(page, "long.txt").check();
     await commit(page);
-    await said(page).toContain("Committed 1 path.");
+    await said(page).toContain("Committed 1 change.");
     expect(textIn(workspace, "long.txt")).toBe(`${after.join("\n")}\n`);
   });
 
@@ -164,8 +165,8 @@ describeInBrowser("a review in a browser", () => {
     });
     const { page } = await visit(at);
     await open(page, "a.txt");
-    await page.locator("article .runs summary").click();
-    const reported = (await page.locator("article .run").textContent()) ?? "";
+    await articleOf(page, "a.txt").locator(".runs summary").click();
+    const reported = (await articleOf(page, "a.txt").locator(".run").textContent()) ?? "";
     expect(reported).toContain("echo mine > a.txt");
     expect(reported).toContain("exited with 4");
     expect(reported).toContain("of CPU");
