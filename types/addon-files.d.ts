@@ -10,6 +10,7 @@ import type {
   WorkspaceStat,
   WorkspaceWriteOptions,
 } from "./files.js";
+import type { WorkspacePathMode } from "./runner-options.js";
 
 /** The part of a runner's options that concerns its workspace files. */
 export type WorkspaceFilesOptions = {
@@ -18,6 +19,8 @@ export type WorkspaceFilesOptions = {
   read?: boolean | undefined;
   /** True if the workspace may be changed. Default true. */
   write?: boolean | undefined;
+  /** Where commands see it, for paths that begin there. Default "/workspace". */
+  workspacePath?: WorkspacePathMode | undefined;
 };
 
 /**

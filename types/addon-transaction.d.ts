@@ -24,6 +24,8 @@ export interface TransactionHandle {
     backend?: TransactionBackend;
     bwrapPath?: string;
     maxBytes?: number;
+    /** Package caches that its commands share; `directory`: the name of what the transaction keeps of one. */
+    caches?: { source: string; directory: string; hidden: string[] }[];
     onProgress?: (progress: CopyProgress) => void;
   }): Promise<OpenedTransaction>;
   /**

@@ -5,10 +5,10 @@ import { spawnSync } from "node:child_process";
 import { chmodSync, mkdirSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { describeUnless, isRoot, whyNoBubblewrap } from "../support/requirements.js";
+import { describeUnless, isRoot, testUnless, whyNoBubblewrap } from "../support/requirements.js";
 import { run } from "../support/results.js";
 import { tempDirectory } from "../support/temp.js";
-import { describeBackends, openTransaction } from "../support/transactions.js";
+import { describeBackends, kBackends, openTransaction } from "../support/transactions.js";
 import { toldUnderMounts } from "./own-mounts.js";
 
 /** What Python has and Node has not: extended attributes. */
@@ -146,10 +146,11 @@ os.setxattr("dir", "system.posix_acl_access", own)`,
     await transaction.discard();
   });
 
-  // As a user the mounts need a user namespace, which has no number for the list's other user.
-  test.runIf(isRoot).each(["overlay", "copy"])(
-    "are kept from another file system (%s)",
-    (backend) => {
+  const whyNoMounts = isRoot
+    ? undefined
+    : "the mounts need a user namespace, which has no number for the list's other user";
+  for (const backend of kBackends) {
+    testUnless(whyNoMounts, `are kept from another file system (${backend})`, () => {
       const workspace = workspaceWithLists();
       const list = listOf(join(workspace, "kept"));
       const state = tempDirectory();
@@ -165,6 +166,6 @@ os.setxattr("dir", "system.posix_acl_access", own)`,
       );
       expect(listOf(join(workspace, "edited"))).toBe(list);
       expect(listOf(join(workspace, "dir/below"))).toBe(list);
-    },
-  );
+    });
+  }
 });

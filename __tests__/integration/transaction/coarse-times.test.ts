@@ -4,9 +4,14 @@
 import { spawnSync } from "node:child_process";
 import { existsSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
-import { beforeAll, expect, test } from "vitest";
+import { expect } from "vitest";
 
-import { describeSandboxed, isRoot, plainEnvironment } from "../support/requirements.js";
+import {
+  describeSandboxed,
+  isRoot,
+  plainEnvironment,
+  testUnless,
+} from "../support/requirements.js";
 import { tempDirectory } from "../support/temp.js";
 import { kBackends } from "../support/transactions.js";
 import { toldUnderMounts } from "./own-mounts.js";
@@ -34,9 +39,6 @@ function whyNoCoarse(): string | undefined {
 }
 
 const whyNot = whyNoCoarse();
-beforeAll(() => {
-  if (whyNot !== undefined) process.stderr.write(`skipped: coarse times: ${whyNot}\n`);
-});
 
 const kPrelude = (top: string, backend: string) => `
   const workspace = join(${JSON.stringify(top)}, "mnt/work");
@@ -89,7 +91,9 @@ describeSandboxed("on a file system with whole seconds", () => {
   const times = (value: unknown) => Array.from({ length: kRounds }, () => value);
 
   const promise = (name: string, body: (backend: (typeof kBackends)[number]) => void) => {
-    test.skipIf(whyNot !== undefined).each(kBackends)(`${name} (%s)`, body, 120_000);
+    for (const backend of kBackends) {
+      testUnless(whyNot, `${name} (${backend})`, () => body(backend), 120_000);
+    }
   };
 
   promise("a host's edit after a command is a conflict, and nothing is lost", (backend) => {

@@ -5,7 +5,7 @@
  */
 
 import { type ChildProcess, spawn } from "node:child_process";
-import { existsSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeAll, describe, expect, test } from "vitest";
@@ -110,6 +110,39 @@ describe.each(kPlaces)("on %s", (_, top) => {
           await transaction.discard();
         },
       );
+
+      test.each([
+        ["rm -r dir"],
+        ["rm -r dir; echo mine > dir"],
+        ["rm -r dir; ln -s b.txt dir"],
+        ["rm -r dir; mkdir dir"],
+        ["rm -r dir; mkdir -p dir/below; echo mine > dir/below/other"],
+        ["rm -r dir/below"],
+        ["mv dir elsewhere"],
+        ["touch dir/new dir/below/new", "rm -r dir"],
+        ["rm -r dir", "mkdir -p dir/below"],
+      ])("is a conflict below a directory that is gone: %s %s", async (...scripts) => {
+        const workspace = project(top);
+        mkdirSync(join(workspace, "dir/below"), { recursive: true });
+        const host = join(workspace, "dir/below/a.txt");
+        writeFileSync(host, "one\n");
+        const write = await mapped(host, "HOST");
+        const opened = await open(workspace);
+        for (const script of scripts) {
+          await run(opened.transaction, script);
+          const before = await opened.transaction.changes();
+          expect(before.filter(({ conflict }) => conflict)).toEqual([]);
+        }
+        await unseen(host, write);
+        const changes = await opened.transaction.changes();
+        expect(changes.filter(({ conflict }) => conflict).map(({ path }) => path)).toContain(
+          "dir/below/a.txt",
+        );
+        const second = await resumed(opened);
+        await expect(second.commit()).rejects.toMatchObject({ code: kConflict.code });
+        expect(readFileSync(host, "utf8")).toBe("HOST");
+        await second.discard();
+      });
 
       test("is one for the next process too, and after a commit of other paths", async () => {
         const workspace = project(top);

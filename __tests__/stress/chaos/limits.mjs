@@ -17,6 +17,9 @@ export const kPlantedAnswerMs = 3000;
 /** What a host's resident set may grow by between its first checkpoint and a later one. */
 export const kGrowthBytes = 96 * 2 ** 20;
 
+/** Threads that the package keeps for its next look at files: kMostIdle in file_threads.cpp. */
+export const kIdleThreads = 2;
+
 /** A memory limit of commands, and what those try to use. */
 export const kMemoryLimitBytes = 64 * 2 ** 20;
 export const kEatenBytes = 256 * 2 ** 20;

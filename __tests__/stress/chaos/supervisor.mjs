@@ -12,7 +12,7 @@ import { leastOf } from "./judge/enough.mjs";
 import { judge } from "./judge/judge.mjs";
 import { now, readLedger } from "./judge/ledger.mjs";
 import { Tally } from "./judge/tally.mjs";
-import { kGoneMs, kGrowthBytes, kPlantedGoneMs } from "./limits.mjs";
+import { kGoneMs, kGrowthBytes, kIdleThreads, kPlantedGoneMs } from "./limits.mjs";
 import { Random } from "./random.mjs";
 import { Pressure } from "./strikes/pressure.mjs";
 import { Strays } from "./strikes/strays.mjs";
@@ -182,7 +182,7 @@ export class Supervisor {
       }
       this.complaints.add("descriptors", `${host.name} holds more than before: ${more.join(", ")}`);
     }
-    if (after.threads > before.threads) {
+    if (after.threads > before.threads + kIdleThreads) {
       this.complaints.add("threads", `${host.name} has ${after.threads}, had ${before.threads}`);
     }
     host.residentBytes ??= after.residentBytes; // the first time: what V8 needs for this work

@@ -72,6 +72,8 @@ class Case {
   readonly #log: string[] = [];
   /** When a path was first one of the changes, whether the host had it then, and when the host last touched it. */
   readonly #since = new Map<string, { step: number; wasThere: boolean }>();
+  /** What the transaction has removed, by the last look. */
+  #removed = new Set<string>();
   readonly #touched = new Map<string, number>();
   readonly #random: Random;
   readonly #seed: number;
@@ -152,7 +154,11 @@ class Case {
     const changed = [...new Set([...was.keys(), ...is.keys()])].filter(
       (each) => was.get(each) !== is.get(each),
     );
-    for (const each of changed) this.#touched.set(each, step);
+    for (const each of changed) {
+      this.#touched.set(each, step);
+      // Both have removed it: what a command makes there from now on is a change of its own.
+      if (this.#removed.has(each) && !is.has(each)) this.#since.delete(each);
+    }
     const done = isMapped ? "writes through its mapping" : `${what} ${path}`;
     this.#log.push(`${step}: the host ${done}: ${changed.join(" ")}`);
   }
@@ -163,6 +169,9 @@ class Case {
     await run(transaction, `PROBE=${probe}; ${script(path, `mine-${step}`)}`);
     const changes = await transaction.changes();
     const paths = new Set(changes.map((change) => change.path));
+    this.#removed = new Set(
+      changes.filter(({ kind }) => kind === "deleted").map((change) => change.path),
+    );
     for (const each of this.#since.keys()) if (!paths.has(each)) this.#since.delete(each);
     const there = byPath(manifestOf(this.#workspace));
     for (const each of paths) {

@@ -3,6 +3,7 @@
 import type { TransactionHandle } from "../../../types/addon-transaction.js";
 import type { Transaction } from "../../../types/transaction.js";
 import { invalidType } from "../../errors.js";
+import type { TransactionHome } from "../../home/home-view.js";
 import type { RunMeter } from "../../metrics/run-meter.js";
 import type { Ready } from "../supervised.js";
 
@@ -20,8 +21,8 @@ export type Member = {
 export type Membership = {
   readonly handle: TransactionHandle;
   state(): "open" | "closed" | "discarded";
-  /** The path of its commands' home, if they have one of the transaction's. */
-  readonly home: string;
+  /** The path of its commands' home, if they have one of the transaction's, and the caches that they share. */
+  readonly home: TransactionHome;
   /** Precondition for starting a call in the transaction. */
   readonly ready: Ready;
   /** Adds a runner whose commands are ended before the transaction is committed, closed or discarded. */

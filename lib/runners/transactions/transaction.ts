@@ -19,7 +19,7 @@ import type {
 import { untilAnswering } from "../../answering-path.js";
 import type { AuditSink } from "../../audit-log/sink.js";
 import { fromNative, invalidValue, TransactionError } from "../../errors.js";
-import { HomeSource } from "../../home/home-view.js";
+import { HomeSource, type TransactionHome } from "../../home/home-view.js";
 import type { TransactionCounts } from "../../metrics/run-metrics.js";
 import { withNetwork } from "../../network.js";
 import { Supervised } from "../supervised.js";
@@ -72,9 +72,17 @@ export class WorkspaceTransaction extends SessionRunner implements Transaction {
     handle: TransactionHandle,
     { runner, protectedNames, sink }: TransactionPolicy,
     { id, backend, backendReason, recovered }: OpenedTransaction,
-    { counts, directory }: { counts: TransactionCounts; directory: string },
+    {
+      counts,
+      directory,
+      caches,
+    }: { counts: TransactionCounts; directory: string; caches: TransactionHome["caches"] },
   ) {
-    const natively = withNetwork(runner);
+    // A sandbox that is made ahead would miss what the host installs until it is used.
+    const natively = {
+      ...withNetwork(runner),
+      ...(caches && { prewarm: 0, clone: "never" as const }),
+    };
     const supervised = new Supervised(
       (addon) => new addon.BubblewrapNativeRunner(natively, handle),
       undefined,
@@ -82,12 +90,16 @@ export class WorkspaceTransaction extends SessionRunner implements Transaction {
     );
     super(
       supervised,
-      { shadowDir: runner.shadowDir, write: runner.allowWriteWorkspace },
+      {
+        shadowDir: runner.shadowDir,
+        write: runner.allowWriteWorkspace,
+        workspacePath: runner.workspacePath,
+      },
       (addon, session, poolNumber) =>
         new addon.BubblewrapSession(natively, session, handle, poolNumber),
       handle,
     );
-    const home = join(directory, id, kHome);
+    const home = { directory: join(directory, id, kHome), caches };
     supervised.home = new HomeSource(runner, home);
     supervised.meter.watch(() => void this.#look());
     supervised.ready = (hasWaited = false) => this.#ready(hasWaited);
@@ -204,7 +216,8 @@ export class WorkspaceTransaction extends SessionRunner implements Transaction {
   }
 
   async rollback(to: Checkpoint | string): Promise<void> {
-    const id = typeof to === "string" ? to : textOf("to", to?.id, kMostName);
+    const isCheckpoint = typeof to === "object" && to !== null && !Array.isArray(to);
+    const id = isCheckpoint ? textOf("to.id", to.id, kMostName) : textOf("to", to, kMostName);
     await this.#records.of("rollback", async (audit) => {
       audit.checkpoint = id;
       await this.#native(() =>

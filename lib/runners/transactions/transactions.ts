@@ -13,6 +13,8 @@ import { untilAnswering } from "../../answering-path.js";
 import type { AuditSink } from "../../audit-log/sink.js";
 import { fromNative, invalidType, SandboxError } from "../../errors.js";
 import { copyOptions, expectFields, type FieldsOf } from "../../fields.js";
+import { HomeSource } from "../../home/home-view.js";
+import { sharedCaches } from "../../home/host-caches.js";
 import { TransactionCounts } from "../../metrics/run-metrics.js";
 import { loadAddon } from "../../native.js";
 import { kProtectedNames, stateDirectory } from "../../protected-paths.js";
@@ -94,7 +96,7 @@ export class Transactions {
     const wanted = { ...this.#optionsOf(own), ...(maxBytes !== undefined && { maxBytes }) };
     return this.#take(
       wanted.directory,
-      (handle) => making.open(handle, wanted),
+      (handle, shared) => making.open(handle, { ...wanted, ...shared }),
       (transaction) => transaction.discard(),
     );
   }
@@ -106,7 +108,7 @@ export class Transactions {
     if (typeof id !== "string") throw invalidType("id", "a string", id);
     return this.#take(
       wanted.directory,
-      (handle) => handle.open({ ...wanted, resume: id }),
+      (handle, shared) => handle.open({ ...wanted, ...shared, resume: id }),
       (transaction) => transaction.close(),
     );
   }
@@ -129,7 +131,10 @@ export class Transactions {
 
   async #take(
     directory: string,
-    open: (handle: TransactionHandle) => Promise<OpenedTransaction>,
+    open: (
+      handle: TransactionHandle,
+      shared: Pick<OpenOptions, "caches">,
+    ) => Promise<OpenedTransaction>,
     leave: (transaction: WorkspaceTransaction) => Promise<void>,
   ): Promise<Transaction> {
     this.#expectOpen();
@@ -137,8 +142,10 @@ export class Transactions {
       const waits = untilAnswering(this.#policy.runner.shadowDir, directory);
       if (waits) await waits;
       const handle = new (loadAddon().Transaction)();
-      const opened = await stoppedAtExit(handle, () => open(handle));
-      const its = { counts: this.#counts, directory };
+      const caches = new HomeSource(this.#policy.runner).caches();
+      const shared = caches && { caches: sharedCaches(caches.found, caches.home) };
+      const opened = await stoppedAtExit(handle, () => open(handle, { ...shared }));
+      const its = { counts: this.#counts, directory, caches: caches?.found };
       const transaction = new WorkspaceTransaction(handle, this.#policy, opened, its);
       if (this.#isClosed) await leave(transaction); // it opened while the runner was being closed
       this.#expectOpen();

@@ -90,7 +90,7 @@ class FilesObject : public Napi::ObjectWrap<FilesObject> {
     Reader reader(info.Env());
     WorkspaceRights rights;
     Fields::Of(reader, info[0], {"options", ""},
-               [&rights](Fields& options) { rights = ReadWorkspaceRights(options); });
+               [&](Fields& options) { rights = ReadWorkspaceRights(options, &workspace_); });
     if (reader.failed()) return;
     if (const auto transaction = ReadTransaction(reader, info[1]))
       rights.open = transaction->Files();
@@ -127,7 +127,7 @@ class FilesObject : public Napi::ObjectWrap<FilesObject> {
 
   Napi::Value Read(const Napi::CallbackInfo& info) {
     Reader reader(info.Env());
-    PathInput path = ReadPath(reader, info[0], "read", "path");
+    PathInput path = ReadPath(reader, info[0], {"read", "path", workspace_});
     const std::uint64_t most = OptionsOf(reader, info[1], ReadMaxBytes);
     return Start(reader, std::move(path),
                  [most](const WorkspaceFiles& files, const std::string& relative) {
@@ -137,7 +137,7 @@ class FilesObject : public Napi::ObjectWrap<FilesObject> {
 
   Napi::Value Write(const Napi::CallbackInfo& info) {
     Reader reader(info.Env());
-    PathInput path = ReadPath(reader, info[0], "write", "path");
+    PathInput path = ReadPath(reader, info[0], {"write", "path", workspace_});
     std::vector<std::uint8_t> data = ReadData(reader, info[1]);
     const WriteRule rule = OptionsOf(reader, info[2], ReadWriteRule);
     return Start(
@@ -149,7 +149,7 @@ class FilesObject : public Napi::ObjectWrap<FilesObject> {
 
   Napi::Value List(const Napi::CallbackInfo& info) {
     Reader reader(info.Env());
-    PathInput path = ReadPath(reader, info[0], "list", "path");
+    PathInput path = ReadPath(reader, info[0], {"list", "path", workspace_});
     const ListRule rule = OptionsOf(reader, info[1], ReadListRule);
     return Start(reader, std::move(path),
                  [rule](const WorkspaceFiles& files, const std::string& relative) {
@@ -159,7 +159,7 @@ class FilesObject : public Napi::ObjectWrap<FilesObject> {
 
   Napi::Value Stat(const Napi::CallbackInfo& info) {
     Reader reader(info.Env());
-    PathInput path = ReadPath(reader, info[0], "stat", "path");
+    PathInput path = ReadPath(reader, info[0], {"stat", "path", workspace_});
     return Start(reader, std::move(path),
                  [](const WorkspaceFiles& files, const std::string& relative) {
                    return files.Stat(relative);
@@ -177,7 +177,7 @@ class FilesObject : public Napi::ObjectWrap<FilesObject> {
 
   Napi::Value Make(const Napi::CallbackInfo& info) {
     Reader reader(info.Env());
-    PathInput path = ReadPath(reader, info[0], "mkdir", "path");
+    PathInput path = ReadPath(reader, info[0], {"mkdir", "path", workspace_});
     const MakeRule rule = OptionsOf(reader, info[1], ReadMakeRule);
     return Start(reader, std::move(path),
                  [rule](const WorkspaceFiles& files, const std::string& relative) {
@@ -187,8 +187,8 @@ class FilesObject : public Napi::ObjectWrap<FilesObject> {
 
   Napi::Value Rename(const Napi::CallbackInfo& info) {
     Reader reader(info.Env());
-    PathInput from = ReadPath(reader, info[0], "rename", "from");
-    PathInput to = ReadPath(reader, info[1], "rename", "to");
+    PathInput from = ReadPath(reader, info[0], {"rename", "from", workspace_});
+    PathInput to = ReadPath(reader, info[1], {"rename", "to", workspace_});
     if (reader.failed()) return info.Env().Undefined();
     return FileCall<Done>::Start(info.Env(), {std::move(from.given), std::move(to.given)},
                                  [files = files_, from = std::move(from.relative),
@@ -197,7 +197,7 @@ class FilesObject : public Napi::ObjectWrap<FilesObject> {
 
   Napi::Value Remove(const Napi::CallbackInfo& info) {
     Reader reader(info.Env());
-    PathInput path = ReadPath(reader, info[0], "remove", "path");
+    PathInput path = ReadPath(reader, info[0], {"remove", "path", workspace_});
     const bool recursive = OptionsOf(reader, info[1], ReadRecursive);
     return Start(reader, std::move(path),
                  [recursive](const WorkspaceFiles& files, const std::string& relative) {
@@ -205,7 +205,8 @@ class FilesObject : public Napi::ObjectWrap<FilesObject> {
                  });
   }
 
-  Files files_;  // null only when the constructor threw
+  std::string workspace_;  // where commands see it
+  Files files_;            // null only when the constructor threw
 };
 
 }  // namespace

@@ -135,6 +135,13 @@ class TransactionObject : public Napi::ObjectWrap<TransactionObject> {
       options.most_bytes = fields.Integer("maxBytes", 0, kMostBytes).value_or(kDefaultMostBytes);
       bwrap = fields.String("bwrapPath").value_or("bwrap");
       on_progress = fields.Function("onProgress");
+      fields.Objects("caches", [&options](Fields& each) {
+        CacheOverlay cache;
+        cache.source = each.RequiredString("source");
+        cache.directory = each.RequiredString("directory");
+        cache.hidden = each.Strings("hidden").value_or(std::vector<std::string>());
+        options.caches.push_back(std::move(cache));
+      });
     });
     if (reader.failed()) return info.Env().Undefined();
     std::shared_ptr<ProgressCalls> calls;

@@ -4,6 +4,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 
@@ -102,6 +103,9 @@ struct Ledger {
   // When the last look began. A path without a baseline was changed after it.
   std::uint64_t looked_ns = 0;
   std::map<std::string, Baseline, std::less<>> baselines;
+  // Directories of the host's that the transaction shows no more, and whose files were looked at.
+  // Not on disk: after a resume they are looked at again.
+  std::set<std::string, std::less<>> hidden;
 };
 
 // True if the host's file at a path differs from the baseline, but for contents that were noted.

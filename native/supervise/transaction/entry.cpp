@@ -49,9 +49,35 @@ class Entry {
       plan_->spawn.inherited.push_back({joined->get(), number_});
       steps_.push_back(Step(kStepJoin, number_++));
     }
-    plan_->spawn.inherited.push_back({mounted.root.get(), number_});
-    steps_.push_back(Step(kStepShown, number_++) + ":" + mounted.path);
+    if (mounted.copy.empty()) {
+      plan_->spawn.inherited.push_back({mounted.root.get(), number_});
+      steps_.push_back(Step(kStepShown, number_++) + ":" + mounted.path);
+    }
+    // The host may have installed something since the last command.
+    for (const MountedCache& cache : mounted.caches) {
+      plan_->spawn.inherited.push_back({cache.root.get(), number_});
+      steps_.push_back(Step(kStepLookAgain, number_++));
+    }
     has_user_namespace_ = mounted.user_namespace.valid();
+  }
+
+  // As the owner of the namespaces entered so far, or in new ones.
+  void MakeMountNamespace() {
+    const bool needs_user_namespace = !has_user_namespace_ && geteuid() != 0;
+    steps_.push_back(std::string(1, kStepOwnMounts) + (needs_user_namespace ? "u" : ""));
+    has_user_namespace_ = has_user_namespace_ || needs_user_namespace;
+  }
+
+  void KeepLinks(const std::vector<std::string>& links) {
+    for (const std::string& link : links)
+      steps_.push_back(kStepLink + link);
+  }
+
+  // Like the links, after them in the same mount namespace.
+  void ShowCaches(const SpawnPlan& plan) {
+    for (const std::string& cache : plan.caches)
+      steps_.push_back(kStepCache + cache);
+    steps_.push_back(kStepShowCaches + std::to_string(plan.cache_bytes));
   }
 
   void MountDevicesReadOnly() { steps_.emplace_back(1, kStepDevices); }
@@ -89,10 +115,11 @@ void OrderRenames(const std::string& workspace, Preparation* preparation) {
 std::optional<Error> EnterMounted(const std::shared_ptr<const MountedWorkspace>& mounted,
                                   const Program& program, int launcher, SpawnPlan* plan) {
   if (mounted) HoldMounted(mounted, plan);
-  const bool joins = mounted && mounted->copy.empty();
+  const bool joins = mounted && mounted->mount_namespace.valid();
   const bool is_root = geteuid() == 0;  // root inside is the owner of the host's device nodes
   SpawnOptions& spawn = plan->spawn;
-  if (!joins && !plan->network) {
+  const bool has_mounts = !plan->links.empty() || !plan->caches.empty();
+  if (!joins && !plan->network && !has_mounts) {
     spawn.guards_devices = is_root;
     return std::nullopt;
   }
@@ -107,6 +134,10 @@ std::optional<Error> EnterMounted(const std::shared_ptr<const MountedWorkspace>&
   if (joins) entry.Join(*mounted);
   // A bwrap that is a script, which has no image, is executed without.
   if (is_root && program.image.valid()) entry.MountDevicesReadOnly();
+  // The last mount namespace: bwrap finds the paths of the caches' roots in it.
+  if (has_mounts) entry.MakeMountNamespace();
+  entry.KeepLinks(plan->links);
+  if (!plan->caches.empty()) entry.ShowCaches(*plan);
   if (plan->network) entry.MakeNetwork(plan->network->rules);
   entry.Order(launcher);
   return std::nullopt;

@@ -18,9 +18,10 @@ namespace native_runner {
 // (unless nullptr), and in its own network namespace if the plan's network is by domain: a launcher
 // is spawned in its place, enters the former, makes the latter with its listeners, and executes the
 // program. As root, the program finds the host's device nodes in read-only mounts: of the launcher
-// (kStepDevices), or of the spawned process itself. The rest of the plan stays unchanged, but
-// afterwards only the descriptors 0 to 4 may be added to it. The plan keeps `mounted` until its end
-// is proved. kSetup if the program can't be opened.
+// (kStepDevices), or of the spawned process itself. It also finds the plan's links in mounts of
+// their own (kStepLink), and its caches copy-on-write (kStepShowCaches). The rest of the plan stays
+// unchanged, but afterwards only the descriptors 0 to 4 may be added to it. The plan keeps
+// `mounted` until its end is proved. kSetup if the program can't be opened.
 //
 // A copy has no namespaces to enter: the plan only keeps it.
 //

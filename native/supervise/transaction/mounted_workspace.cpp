@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
@@ -280,6 +281,71 @@ std::optional<Error> AddStep(char kind, const std::string& path, std::vector<std
   return std::nullopt;
 }
 
+constexpr mode_t kModeBits = 0777;
+
+std::optional<Error> MakeDirectory(const std::string& path) {
+  if (mkdir(path.c_str(), 0700) == 0 || errno == EEXIST) return std::nullopt;
+  return SystemError("mkdir", errno);
+}
+
+// Makes the cache's upper layer where it is missing, with the mode of the cache and without its
+// hidden names. It gets its name once it is whole: one that a death has left half made would show
+// what is hidden.
+std::optional<Error> MakeUpper(const CacheOverlay& cache, const std::string& upper) {
+  if (access(upper.c_str(), F_OK) == 0) return std::nullopt;
+  const std::string made = upper + ".new";
+  TRY(MakeDirectory(made));
+  for (const std::string& name : cache.hidden) {
+    const std::string whiteout = JoinPath(made, name);
+    if (mknodat(AT_FDCWD, whiteout.c_str(), S_IFCHR, 0) != 0 && errno != EEXIST) {
+      return SystemError("mknod of a whiteout", errno);
+    }
+  }
+  struct stat status {};
+  if (fstatat(AT_FDCWD, cache.source.c_str(), &status, 0) != 0) {
+    return SystemError("stat of a cache", errno);
+  }
+  if (chmod(made.c_str(), status.st_mode & kModeBits) != 0) return SystemError("chmod", errno);
+  if (rename(made.c_str(), upper.c_str()) != 0) return SystemError("rename", errno);
+  return std::nullopt;
+}
+
+std::optional<Error> AddCacheSteps(const CacheOverlay& cache, std::vector<std::string>* steps) {
+  const std::string upper = cache.directory + "/upper";
+  const std::string work = cache.directory + "/work";
+  for (const std::string& path : {ParentOf(cache.directory), cache.directory, work}) {
+    if (auto error = MakeDirectory(path)) return error;
+  }
+  if (auto error = MakeUpper(cache, upper)) return error;
+  if (auto error = AddStep(kStepLower, cache.source, steps)) return error;
+  if (auto error = AddStep(kStepUpper, upper, steps)) return error;
+  if (auto error = AddStep(kStepWork, work, steps)) return error;
+  return AddStep(kStepOverlay, cache.source, steps);
+}
+
+// Makes namespaces for overlays: `first` are the steps of the workspace's, which makes one
+// descriptor, or none. Fills the namespaces, the root and the caches of `mounted`.
+std::optional<Error> MountIn(const std::string& launcher, std::span<const std::string> first,
+                             std::span<const CacheOverlay> caches, MountedWorkspace* mounted) {
+  const bool needs_user_namespace = geteuid() != 0;
+  std::vector<std::string> steps;
+  if (needs_user_namespace) steps.emplace_back(1, kStepUserNamespace);
+  steps.emplace_back(1, kStepMountNamespace);
+  steps.insert(steps.end(), first.begin(), first.end());
+  for (const CacheOverlay& cache : caches) {
+    if (auto error = AddCacheSteps(cache, &steps)) return error;
+  }
+  auto made = MakeNamespaces(launcher, steps);
+  if (!made) return made.error();
+  auto next = made->begin();
+  if (needs_user_namespace) mounted->user_namespace = std::move(*next++);
+  mounted->mount_namespace = std::move(*next++);
+  if (!first.empty()) mounted->root = std::move(*next++);
+  for (const CacheOverlay& cache : caches)
+    mounted->caches.push_back({cache.source, std::move(*next++)});
+  return std::nullopt;
+}
+
 Error NoOverlay(const Error& why) {
   return Error{ErrorCode::kUnavailable, "no overlay can be mounted here: " + why.message,
                "see docs/transactions.md for what an overlay needs"};
@@ -301,35 +367,28 @@ Result<FileIdentity> IdentityOf(int descriptor) {
   return FileIdentity{makedev(status.stx_dev_major, status.stx_dev_minor), status.stx_ino};
 }
 
-Result<std::shared_ptr<const MountedWorkspace>> MountOverlay(
-    const std::string& launcher, const Workspace& workspace,
-    const OverlayDirectories& directories) {
+Result<std::shared_ptr<const MountedWorkspace>> MountOverlay(const std::string& launcher,
+                                                             const Workspace& workspace,
+                                                             const OverlayDirectories& directories,
+                                                             std::span<const CacheOverlay> caches) {
   const auto below = IdentityOf(workspace.directory.get());
   if (!below) return below.error();
-  const bool needs_user_namespace = geteuid() != 0;
   std::vector<std::string> steps;
-  if (needs_user_namespace) steps.emplace_back(1, kStepUserNamespace);
-  steps.emplace_back(1, kStepMountNamespace);
   steps.push_back(Step(kStepLower, below.value(), workspace.path));
   if (auto error = AddStep(kStepUpper, directories.upper, &steps)) return *error;
   if (auto error = AddStep(kStepWork, directories.work, &steps)) return *error;
   steps.push_back(Step(kStepOverlay, below.value(), workspace.path));
-  auto made = MakeNamespaces(launcher, steps);
-  if (!made) return NoOverlay(made.error());
   auto mounted = std::make_shared<MountedWorkspace>();
   mounted->path = workspace.path;
   mounted->below = below.value();
   mounted->state = directories.state;
-  std::size_t at = 0;
-  if (needs_user_namespace) mounted->user_namespace = std::move((*made)[at++]);
-  mounted->mount_namespace = std::move((*made)[at++]);
-  mounted->root = std::move((*made)[at]);
+  if (auto error = MountIn(launcher, steps, caches, mounted.get())) return NoOverlay(*error);
   return std::shared_ptr<const MountedWorkspace>(std::move(mounted));
 }
 
-Result<std::shared_ptr<const MountedWorkspace>> OpenCopiedWorkspace(const Workspace& workspace,
-                                                                    const std::string& state,
-                                                                    const std::string& copy) {
+Result<std::shared_ptr<const MountedWorkspace>> OpenCopiedWorkspace(
+    const std::string& launcher, const Workspace& workspace, const std::string& state,
+    const std::string& copy, std::span<const CacheOverlay> caches) {
   const auto below = IdentityOf(workspace.directory.get());
   if (!below) return below.error();
   auto root = OpenPath(copy.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW);
@@ -340,6 +399,11 @@ Result<std::shared_ptr<const MountedWorkspace>> OpenCopiedWorkspace(const Worksp
   mounted->below = below.value();
   mounted->state = state;
   mounted->root = std::move(*root);
+  if (caches.empty()) return std::shared_ptr<const MountedWorkspace>(std::move(mounted));
+  if (auto error = MountIn(launcher, {}, caches, mounted.get())) {
+    error->message = "`caches` can't be shown: " + error->message;
+    return *error;
+  }
   return std::shared_ptr<const MountedWorkspace>(std::move(mounted));
 }
 

@@ -45,6 +45,20 @@ Result<std::vector<Descriptor>> MakeNamespaces(const std::string& path,
                                                std::span<const std::string> steps,
                                                std::span<const int> given = {});
 
+// A package cache of the host, to be shown copy-on-write to all commands of a transaction. Its
+// upper and work directories are below `directory`, and are made where they are missing.
+struct CacheOverlay {
+  std::string source;               // a real path
+  std::string directory;            // on disk, absolute
+  std::vector<std::string> hidden;  // names in it that are not shown
+};
+
+// The overlay over a cache, mounted on `source`.
+struct MountedCache {
+  std::string source;
+  Descriptor root;  // O_PATH
+};
+
 // A workspace under an overlay in its own namespaces, which live as long as this object; or a copy
 // of a workspace. The transaction owns it, and each sandbox in it shares it until the end of the
 // sandbox is proved. Immutable except for two notes.
@@ -56,6 +70,8 @@ struct MountedWorkspace {
   Descriptor user_namespace;   // invalid: root makes mount namespaces without one
   Descriptor mount_namespace;  // contains the overlay, mounted on `path`
   Descriptor root;             // the overlay's or the copy's (O_PATH)
+  // In the same namespaces, which a copy has only because of them. Commands share the upper layers.
+  std::vector<MountedCache> caches;
 
   // Time of the first start in it since its changes were last examined, by FileClock; 0: none.
   // Files that were unchanged then have not changed before this time.
@@ -76,16 +92,17 @@ struct OverlayDirectories {
   std::string work;
 };
 
-// Makes the namespaces and mounts the overlay. kUnavailable, with the reason, if that fails. Blocks
-// like MakeNamespaces. Any thread.
+// Makes the namespaces and mounts the overlays. kUnavailable, with the reason, if that fails.
+// Blocks like MakeNamespaces. Any thread.
 Result<std::shared_ptr<const MountedWorkspace>> MountOverlay(const std::string& launcher,
                                                              const Workspace& workspace,
-                                                             const OverlayDirectories& directories);
+                                                             const OverlayDirectories& directories,
+                                                             std::span<const CacheOverlay> caches);
 
-// The same for an existing copy, in `state`; mounts nothing.
-Result<std::shared_ptr<const MountedWorkspace>> OpenCopiedWorkspace(const Workspace& workspace,
-                                                                    const std::string& state,
-                                                                    const std::string& copy);
+// The same for an existing copy, in `state`: mounts the caches only.
+Result<std::shared_ptr<const MountedWorkspace>> OpenCopiedWorkspace(
+    const std::string& launcher, const Workspace& workspace, const std::string& state,
+    const std::string& copy, std::span<const CacheOverlay> caches);
 
 // Returns the device and inode numbers of an open file.
 Result<FileIdentity> IdentityOf(int descriptor);

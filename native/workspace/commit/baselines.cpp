@@ -22,6 +22,7 @@ namespace native_runner {
 namespace {
 
 constexpr const char* kTop = ".";
+constexpr const char* kOpaque = "user.overlay.opaque";
 
 class Look {
  public:
@@ -37,14 +38,22 @@ class Look {
   std::optional<Error> Run() {
     NoteTop();
     while (!error_ && !waiting_.empty()) {
-      const std::string path = std::move(waiting_.back());
+      const Place place = std::move(waiting_.back());
       waiting_.pop_back();
-      LookInto(path);
+      LookInto(place);
     }
+    if (!error_) ForgetShown();
     return std::move(error_);
   }
 
  private:
+  // A directory of the overlay's, or with `is_hidden` one of the host's that nobody sees.
+  struct Place {
+    std::string path;
+    bool is_hiding = false;  // nothing of the host's is seen in it
+    bool is_hidden = false;
+  };
+
   template <typename T>
   std::optional<T> Taken(Result<T> result) {
     if (result) return std::move(*result);
@@ -64,23 +73,75 @@ class Look {
     waiting_.emplace_back();
   }
 
-  void LookInto(const std::string& path) {
+  void LookInto(Place place) {
+    if (place.is_hidden) return LookBelow(place.path);
+    const std::string& path = place.path;
     const auto upper = Taken(upper_.OpenIfThere(path));
     if (!upper) return;
     if (!*upper) return;  // it has just gone
     const auto names = Taken((*upper)->Names());
-    if (!names || names->empty()) return;  // the host's may be one that can't be read
+    if (!names) return;
+    if (!place.is_hiding) {
+      const auto is_opaque = Taken(HasAttribute((*upper)->descriptor(), kOpaque, "y"));
+      if (!is_opaque) return;
+      place.is_hiding = *is_opaque;
+    }
+    if (names->empty() && !place.is_hiding) return;  // the host's may be one that can't be read
     const auto lower = Taken(lower_.OpenIfThere(path));
     if (!lower) return;
     if (!*lower) return;  // as its own baseline says
     for (const std::string& name : *names) {
       if (error_) return;
-      LookAt(path.empty() ? name : path + "/" + name, name, **upper, **lower);
+      LookAt(Below(path, name), name, place.is_hiding, **upper, **lower);
+    }
+    if (place.is_hiding) NoteFilesOf(path, **lower, *names);
+  }
+
+  // Once for each directory: what the host changes afterwards is no baseline.
+  void LookBelow(const std::string& path) {
+    const auto lower = Taken(lower_.OpenIfThere(path));
+    if (lower && *lower) NoteFilesOf(path, **lower, {});
+  }
+
+  // What is shown again may be hidden another time.
+  void ForgetShown() {
+    std::erase_if(ledger_.hidden, [this](std::string_view path) {
+      while (hidden_now_.find(path) == hidden_now_.end()) {
+        if (path.empty()) return true;
+        path = SplitPath(path).parent;
+      }
+      return false;
+    });
+  }
+
+  // `shown`: names, in order, that have baselines of their own.
+  void NoteFilesOf(const std::string& path, const ScannedDirectory& lower,
+                   const std::vector<std::string>& shown) {
+    hidden_now_.insert(path);
+    if (!ledger_.hidden.insert(path).second) return;
+    const auto names = Taken(lower.Names());
+    if (!names) return;
+    for (const std::string& name : *names) {
+      if (error_ || std::binary_search(shown.begin(), shown.end(), name)) continue;
+      const auto host = Taken(lower.Look(name));
+      if (!host || !*host) continue;
+      const std::string below = Below(path, name);
+      if ((*host)->is_directory()) {
+        waiting_.push_back({below, false, true});
+        continue;
+      }
+      if (ledger_.baselines.find(below) != ledger_.baselines.end()) continue;
+      const auto contents = ContentsToNote(lower, name, **host);
+      if (IsStopped()) error_ = Error{ErrorCode::kClosed, "the transaction was closed", ""};
+      if (error_ || !contents) continue;
+      const std::uint64_t since = SinceAbove(ledger_, below);
+      ledger_.baselines.emplace(
+          below, Baseline{since, MayBeSince((*host)->changed_ns, since), **host, contents});
     }
   }
 
-  void LookAt(std::string path, const std::string& name, const ScannedDirectory& upper,
-              const ScannedDirectory& lower) {
+  void LookAt(std::string path, const std::string& name, bool is_hiding,
+              const ScannedDirectory& upper, const ScannedDirectory& lower) {
     const auto looked = Taken(upper.Look(name));
     if (!looked || !*looked) return;
     const Node& now = **looked;
@@ -93,7 +154,18 @@ class Look {
       if (!parent) return;
       Note(path, now, *host, *parent, lower);
     }
-    if (now.is_directory()) waiting_.push_back(std::move(path));
+    if (now.is_directory()) {
+      waiting_.push_back({std::move(path), is_hiding});
+      return;
+    }
+    const auto known = ledger_.baselines.find(path);
+    const bool hides_directory = known != ledger_.baselines.end() && known->second.host &&
+                                 known->second.host->is_directory();
+    if (hides_directory) waiting_.push_back({std::move(path), false, true});
+  }
+
+  static std::string Below(const std::string& path, const std::string& name) {
+    return path.empty() ? name : path + "/" + name;
   }
 
   void Note(const std::string& path, const Node& now, const std::optional<Node>& host,
@@ -125,7 +197,8 @@ class Look {
   Ledger& ledger_;
   std::set<std::string, std::less<>>* seen_;
   const std::set<std::string, std::less<>>& unseen_;
-  std::vector<std::string> waiting_;
+  std::vector<Place> waiting_;
+  std::set<std::string, std::less<>> hidden_now_;
   std::optional<Error> error_;
 };
 
@@ -351,16 +424,15 @@ bool IsHiddenFromAbove(const ScannedTree& upper, std::string_view path,
     if (seen.find(path) == seen.end()) continue;
     const auto directory = upper.OpenIfThere(path);
     if (!directory || !directory.value()) return true;
-    const auto is_opaque =
-        HasAttribute(directory.value()->descriptor(), "user.overlay.opaque", "y");
-    return !is_opaque || is_opaque.value();
+    // Overlayfs marks the uppermost of those that hide the host's.
+    const auto is_opaque = HasAttribute(directory.value()->descriptor(), kOpaque, "y");
+    if (!is_opaque || is_opaque.value()) return true;
   }
   return false;
 }
 
 namespace {
 
-constexpr const char* kOpaque = "user.overlay.opaque";
 constexpr const char* kOrigin = "user.overlay.origin";
 constexpr std::string_view kNotes = "user.overlay.";
 constexpr std::size_t kMostNames = std::size_t{64} << 10U;  // XATTR_LIST_MAX in Linux

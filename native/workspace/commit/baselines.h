@@ -28,6 +28,9 @@ namespace native_runner {
 //   nothing                    the parent's ctime is not: it may have been removed
 // So a look that comes late tells of conflicts that are none; none that is one is missed.
 //
+// Of a directory that is hidden as a whole, by a whiteout, a file or an opaque directory, only its
+// files whose later changes times may not tell (noted_contents.h) get a baseline.
+//
 // `seen`, if given, gets all paths that are in `upper` below directories of the host's. `unseen`:
 // paths at which commands may not have seen what the host has; there each baseline is suspect.
 // kSetup where something can't be read. The trees may change meanwhile. Any thread; as long as it

@@ -77,6 +77,7 @@ Result<std::shared_ptr<Transaction>> Transaction::Resume(const Options& options,
   }
   std::shared_ptr<Transaction> transaction(
       new Transaction(std::move(*directory), options.launcher));
+  transaction->caches_ = transaction->directory_.CachesOf(options.caches);
   if (auto error = transaction->TakeUp()) return *error;
   return transaction;
 }
@@ -113,7 +114,8 @@ std::optional<Error> Transaction::TakeUp() {
 
 std::optional<Error> Transaction::Keep(const Workspace& workspace) {
   if (copy_) {
-    auto kept = OpenCopiedWorkspace(workspace, directory_.path(), directory_.tree());
+    auto kept = OpenCopiedWorkspace(fresh_->launcher(), workspace, directory_.path(),
+                                    directory_.tree(), caches_);
     if (!kept) return kept.error();
     workspace_ = std::move(*kept);
     return std::nullopt;
@@ -122,10 +124,10 @@ std::optional<Error> Transaction::Keep(const Workspace& workspace) {
   // The mount of a process that has just died may still exist for a moment.
   constexpr timespec kMoment = {0, 10'000'000};
   constexpr int kMost = 100;
-  auto kept = MountOverlay(fresh_->launcher(), workspace, directory_.overlay());
+  auto kept = MountOverlay(fresh_->launcher(), workspace, directory_.overlay(), caches_);
   for (int left = kMost; !kept && left > 0; --left) {
     nanosleep(&kMoment, nullptr);
-    kept = MountOverlay(fresh_->launcher(), workspace, directory_.overlay());
+    kept = MountOverlay(fresh_->launcher(), workspace, directory_.overlay(), caches_);
   }
   if (!kept) return kept.error();
   workspace_ = std::move(*kept);
@@ -160,15 +162,17 @@ Result<std::shared_ptr<Transaction>> Transaction::OpenOverlay(const Options& opt
   constexpr auto kKind = TransactionDirectory::Kind::kOverlay;
   auto directory = TransactionDirectory::Make(options.directory, workspace, kKind);
   if (!directory) return directory.error();
+  auto caches = directory->CachesOf(options.caches);
   auto hidden = HideBackup(*directory, workspace);
   auto kept = hidden ? Result<std::shared_ptr<const MountedWorkspace>>(std::move(*hidden))
-                     : MountOverlay(options.launcher, workspace, directory->overlay());
+                     : MountOverlay(options.launcher, workspace, directory->overlay(), caches);
   if (!kept) {
     static_cast<void>(directory->Remove());
     return kept.error();
   }
   std::shared_ptr<Transaction> transaction(
       new Transaction(std::move(*directory), options.launcher, std::move(*kept)));
+  transaction->caches_ = std::move(caches);
   transaction->opened_ns_ = WaitForTickOf(workspace.directory.get());
   return transaction;
 }
@@ -178,10 +182,12 @@ Result<std::shared_ptr<Transaction>> Transaction::OpenCopy(const Options& option
   constexpr auto kKind = TransactionDirectory::Kind::kCopy;
   auto directory = TransactionDirectory::Make(options.directory, workspace, kKind);
   if (!directory) return directory.error();
+  auto caches = directory->CachesOf(options.caches);
   Ledger ledger;
   auto copy = CopiedWorkspace::Make(*directory, workspace, options.most_bytes,
                                     options.progress.get(), &ledger);
-  auto kept = copy ? OpenCopiedWorkspace(workspace, directory->path(), directory->tree())
+  auto kept = copy ? OpenCopiedWorkspace(options.launcher, workspace, directory->path(),
+                                         directory->tree(), caches)
                    : Result<std::shared_ptr<const MountedWorkspace>>(std::move(copy.error()));
   if (!kept) {
     static_cast<void>(directory->Remove());
@@ -189,6 +195,7 @@ Result<std::shared_ptr<Transaction>> Transaction::OpenCopy(const Options& option
   }
   std::shared_ptr<Transaction> transaction(
       new Transaction(std::move(*directory), options.launcher, std::move(*kept)));
+  transaction->caches_ = std::move(caches);
   transaction->opened_ns_ = ledger.looked_ns;
   transaction->ledger_ = std::move(ledger);
   transaction->copy_.emplace(std::move(*copy));

@@ -318,6 +318,7 @@ void Transaction::Close() {
   const bool has_overlay = workspace_ && !copy_;
   LeaveOverlay();
   if (has_overlay) earlier_.Close(directory_.descriptor());
+  earlier_ = EarlierOverlays();
   directory_.Release();
 }
 
@@ -328,6 +329,7 @@ std::optional<Error> Transaction::Discard() {
   fresh_->current()->Set(nullptr);
   fresh_->End();
   workspace_.reset();
+  earlier_ = EarlierOverlays();
   const auto is_there = directory_.Reopen();
   if (!is_there) return is_there.error();
   if (!is_there.value()) return std::nullopt;

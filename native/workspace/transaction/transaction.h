@@ -43,6 +43,8 @@ class Transaction {
     std::string bwrap;
     std::uint64_t most_bytes = 0;            // of a copy
     std::shared_ptr<CopyProgress> progress;  // of a copy; not null
+    // Shown to its commands; `directory` is here a name, of a directory that the transaction keeps.
+    std::vector<CacheOverlay> caches;
   };
 
   // kUnavailable if the backend is not available; for kAuto, if neither is. The errors of CopyTree
@@ -186,6 +188,7 @@ class Transaction {
   std::atomic<bool> is_stopped_ = false;
   std::mutex mutex_;
   TransactionDirectory directory_;
+  std::vector<CacheOverlay> caches_;
   const std::shared_ptr<Freshness> fresh_;
   std::shared_ptr<const MountedWorkspace> workspace_;
   std::optional<CopiedWorkspace> copy_;  // nullopt: an overlay

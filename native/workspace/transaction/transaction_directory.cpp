@@ -350,6 +350,12 @@ Result<bool> TransactionDirectory::Reopen() {
   return true;
 }
 
+std::vector<CacheOverlay> TransactionDirectory::CachesOf(std::vector<CacheOverlay> caches) const {
+  for (CacheOverlay& cache : caches)
+    cache.directory = path_ + "/caches/" + cache.directory;
+  return caches;
+}
+
 std::optional<Error> TransactionDirectory::Remove() {
   const std::string gone = std::string(kDiscarded) + record_.id;
   // SweepDiscarded leaves a directory with this lock alone.

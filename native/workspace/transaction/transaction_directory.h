@@ -29,6 +29,7 @@ namespace native_runner {
 //     copies     what that was when it was made, see host_file.h
 //     checkpoints/   see checkpoints.h
 //     home/      the home of its commands, made by lib where they have one
+//     caches/    what its commands have written to the host's package caches, one directory a cache
 //     commit/    what the last commit has made and replaced, see workspace/commit/commit.h
 //
 // Movable, one owner, any thread.
@@ -56,6 +57,8 @@ class TransactionDirectory {
   const CheckpointNames& kept_names() const { return is_copy() ? kCopyNames : kOverlayNames; }
   const std::string& path() const { return path_; }
   std::string tree() const { return path_ + "/tree"; }
+  // Completes their directories, which are names.
+  std::vector<CacheOverlay> CachesOf(std::vector<CacheOverlay> caches) const;
 
   // What commands have changed, as overlayfs keeps it, or the copy (O_PATH).
   Result<Descriptor> OpenUpper() const;

@@ -5,6 +5,9 @@ import { join } from "node:path";
 
 import { now } from "../judge/ledger.mjs";
 
+/** Each waits 100 ms longer than the one before (rmSync). */
+const kMostRemovals = 20;
+
 export class Workspace {
   #generation = 0;
 
@@ -28,6 +31,7 @@ export class Workspace {
     renameSync(this.path, old);
     this.#make();
     ledger.write({ event: "replace", workspace: this.path, since });
-    rmSync(old, { recursive: true, force: true });
+    // Commands that began in it may still make files there.
+    rmSync(old, { recursive: true, force: true, maxRetries: kMostRemovals });
   }
 }

@@ -51,7 +51,9 @@ export class Traces {
     this.#goneMs = goneMs;
     this.#kinds = {
       mount: mounts,
-      "temporary file": () => list(temp, { recursive: true }),
+      // The directory of Landlock's homes stays, for the next; what is in it goes.
+      "temporary file": () =>
+        list(temp, { recursive: true }).filter((name) => !/^openagentic-run-homes-\d+$/.test(name)),
       "shared memory": sharedMemory,
       "control group": controlGroups,
     };
