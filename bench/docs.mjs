@@ -198,6 +198,7 @@ export const kPages = [
   `${kDirectory}transactions.md`,
   `${kDirectory}network.md`,
   `${kDirectory}denials.md`,
+  `${kDirectory}home.md`,
   `${kDirectory}audit-log.md`,
   `${kDirectory}mcp.md`,
 ];

@@ -1,6 +1,6 @@
 /** Looks at the host's files, and what they say. */
 
-import fs, {
+import {
   chmodSync,
   mkdirSync,
   mkdtempSync,
@@ -9,11 +9,12 @@ import fs, {
   symlinkSync,
   writeFileSync,
 } from "node:fs";
-import { syncBuiltinESMExports } from "node:module";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 
-import { below, covers, HostLook, stampOf } from "../../lib/home/host-look.js";
+import { HostLook, readToolDirectories, stampOf } from "../../lib/home/host-look.js";
+import { loadAddon } from "../../lib/native.js";
+import { below, covers } from "../../lib/paths.js";
 
 let base: string;
 
@@ -51,7 +52,36 @@ test("links are followed, step by step and to the end", () => {
   expect(look.firstLine(alias)).toBe("#!/bin/sh -e");
   expect(look.linkText(join(base, "real"))).toBeUndefined();
   expect(look.isDirectory(join(base, "link"))).toBe(true);
-  expect(look.names(join(base, "link/bin")).sort()).toEqual(["alias", "tool"]);
+  expect([...look.names(join(base, "link/bin"))].sort()).toEqual(["alias", "tool"]);
+});
+
+test("a directory of programs: its links step by step, its scripts' interpreters, those of environments", () => {
+  writeFileSync(join(base, "real/bin/other"), "#! /usr/bin/env node\n");
+  writeFileSync(join(base, "real/bin/relative"), "#!python\n");
+  symlinkSync("../../link/bin/alias", join(base, "real/bin/far"));
+  mkdirSync(join(base, "venv/bin"), { recursive: true });
+  writeFileSync(join(base, "venv/pyvenv.cfg"), "");
+  writeFileSync(join(base, "venv/bin/black"), "#!/opt/python\n");
+  symlinkSync(join(base, "venv/bin/black"), join(base, "real/bin/black"));
+  const at = (...names: string[]) => names.map((name) => join(base, name));
+  const [path = "", missing = ""] = at("link/bin", "none");
+  const read = (readsScripts: boolean) => {
+    const found = readToolDirectories([
+      { path, readsScripts },
+      { path: missing, readsScripts },
+    ]);
+    expect(found.get(missing)).toEqual({ links: [], interpreters: [] });
+    const { links, interpreters } = found.get(path) ?? { links: [], interpreters: [] };
+    links.sort((one, other) => ((one.steps[0] ?? "") < (other.steps[0] ?? "") ? -1 : 1));
+    return { links, interpreters };
+  };
+  const links = [
+    { steps: at("link/bin/alias", "link/bin/tool") },
+    { steps: at("link/bin/black", "venv/bin/black"), interpreter: "/opt/python" },
+    { steps: at("link/bin/far", "link/bin/alias", "link/bin/tool") },
+  ];
+  expect(read(true)).toEqual({ links, interpreters: ["/bin/sh", "/usr/bin/env"] });
+  expect(read(false)).toEqual({ links, interpreters: [] });
 });
 
 test("what is not there is nothing", () => {
@@ -85,8 +115,7 @@ test("what others can write to is not safe, nor what lies in it", () => {
 });
 
 test("each path is looked at once", () => {
-  const looked = vi.spyOn(fs, "lstatSync");
-  syncBuiltinESMExports();
+  const looked = vi.spyOn(loadAddon(), "lookAt");
   try {
     const look = new HostLook();
     for (let time = 0; time < 3; time += 1) {
@@ -96,11 +125,10 @@ test("each path is looked at once", () => {
         look.exists(join(base, "real/bin", name));
       }
     }
-    const paths = looked.mock.calls.map(([path]) => String(path));
-    expect(paths).toContain(join(base, "real/bin/tool"));
-    expect(new Set(paths).size).toBe(paths.length);
+    const looks = looked.mock.calls.map(([path, follows]) => `${path} ${follows}`);
+    expect(looks).toContain(`${join(base, "real/bin/tool")} false`);
+    expect(new Set(looks).size).toBe(looks.length);
   } finally {
     looked.mockRestore();
-    syncBuiltinESMExports();
   }
 });

@@ -17,7 +17,9 @@
 //   isolatesAs  the variant whose sandbox this one has, where it can't be asked itself
 
 import * as auditLog from "./audit-log.mjs";
+import * as commandLine from "./command-line.mjs";
 import * as explain from "./explain.mjs";
+import * as home from "./home.mjs";
 import * as mcp from "./mcp.mjs";
 import * as network from "./network.mjs";
 import * as others from "./others.mjs";
@@ -33,8 +35,8 @@ import * as transactions from "./transactions.mjs";
 const kSubjects = {
   ...{ runs, ours, others },
   ...{ "shell-lists": shellLists, skills },
-  ...{ transactions, network, explain, "audit-log": auditLog },
-  ...{ mcp, review, remote },
+  ...{ transactions, network, explain, home, "audit-log": auditLog },
+  ...{ mcp, review, remote, "command-line": commandLine },
 };
 
 export const kScenarios = Object.values(kSubjects).flatMap(({ scenarios = [] }) => scenarios);

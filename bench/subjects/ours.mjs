@@ -75,13 +75,14 @@ function prewarmed(runner, prewarm) {
 
 /**
  * `prewarm` is how many sandboxes it keeps standing; 0: every run gets its own when it comes, a new one
- * or, with `clone`, a clone of the runner's template. `network`, `maxConcurrent`: the runner's options.
+ * or, with `clone`, a clone of the runner's template. `network`, `maxConcurrent`, `home`, `tools`: the runner's options.
  */
-async function openRunner({ workspace, prewarm = 0, clone = "never", ...options }) {
+export async function openRunner({ workspace, prewarm = 0, clone = "never", ...options }) {
   const { BubblewrapNativeRunner } = await import("../../dist/index.js");
   const given = { shadowDir: workspace, network: "deny", prewarm, clone, prewarmIdleMs: kIdleMs };
-  if (options.network !== undefined) given.network = options.network;
-  if (options.maxConcurrent !== undefined) given.maxConcurrent = options.maxConcurrent;
+  for (const name of ["network", "maxConcurrent", "home", "tools"]) {
+    if (options[name] !== undefined) given[name] = options[name];
+  }
   const runner = new BubblewrapNativeRunner(given);
   if (prewarm > 0) return prewarmed(runner, prewarm);
   if (clone === "never") return cold(runner);
@@ -157,7 +158,7 @@ export const kPrewarmed = 8;
 const kPoolSizes = [2, 4, 8, 16];
 
 export const kCold = { prewarm: 0, clone: "never" };
-const kCloned = { prewarm: 0, clone: "auto" };
+export const kCloned = { prewarm: 0, clone: "auto" };
 
 const kOneName = { allow: ["a.test"] };
 

@@ -1,5 +1,5 @@
 /**
- * What a sandbox's ~/.gitconfig takes from the host's: the identity and harmless settings. Nothing that runs a program,
+ * Makes a sandbox's ~/.gitconfig of the host's identity and harmless settings. Nothing that runs a program,
  * includes a file or authenticates. Includes are not followed.
  */
 
@@ -154,7 +154,8 @@ const kNeedsEscape: Readonly<Record<string, string>> = {
   "\b": "\\b",
 };
 
-const quoted = (value: string) =>
+/** Quotes a value for a git configuration file. */
+export const gitConfigQuoted = (value: string) =>
   `"${value.replace(/[\\"\n\t\b]/g, (letter) => kNeedsEscape[letter] ?? "")}"`;
 
 /** Returns the text of a ~/.gitconfig with what may pass of these files' texts; of equal settings the last counts. */
@@ -168,7 +169,7 @@ export function harmlessGitConfig(texts: readonly string[]): string {
       const header = subsection === undefined ? `[${section}]` : `[${section} "${subsection}"]`;
       if (header !== last) lines.push(header);
       last = header;
-      lines.push(`\t${name} = ${quoted(value)}`);
+      lines.push(`\t${name} = ${gitConfigQuoted(value)}`);
     }
   }
   return lines.length === 0 ? "" : `${lines.join("\n")}\n`;

@@ -15,6 +15,7 @@ import {
 import { dirname, join } from "node:path";
 import type { SandboxHome } from "../../types/public.js";
 import { isSilent } from "../answering-path.js";
+import { covers, realPathOr } from "../paths.js";
 import { holdsUsersHome, keepHome, keptHomesDirectory } from "./kept-homes.js";
 
 /** A home on the host, or why it can't be had. */
@@ -29,7 +30,7 @@ export type HomeDirectory =
     }
   | { failure: string; fix: string };
 
-/** What decides where the home is. */
+/** The options and paths that decide where the home is. */
 export type HomePlace = {
   home: SandboxHome;
   /** The workspace on the host: the named path, and the real one. */
@@ -41,14 +42,7 @@ export type HomePlace = {
 const kSilentFix = "see that the file system there answers, or name another directory";
 const kDirectoryFix = "name an existing directory outside of the workspace";
 
-const realOr = (path: string): string => {
-  if (isSilent(path)) return path;
-  try {
-    return realpathSync(path);
-  } catch {
-    return path;
-  }
-};
+const realOr = (path: string): string => (isSilent(path) ? path : realPathOr(path));
 
 const unanswered = (path: string) => `${path} is on a file system that does not answer`;
 
@@ -91,9 +85,6 @@ function ofTransaction(directory: string): HomeDirectory {
   }
   return { directory: realpathSync(directory) };
 }
-
-const covers = (parent: string, path: string) =>
-  parent === "/" || path === parent || path.startsWith(`${parent}/`);
 
 function found(place: HomePlace): HomeDirectory | undefined {
   const { home, workspace, ofTransaction: own } = place;

@@ -1,34 +1,73 @@
-/** What a runner's sandboxes show of the user's home and of the host's tools: found on first use, and kept in step. */
+/** Finds, on first use, what a runner's sandboxes show of the user's home and of the host's tools, and keeps it in step. */
 
 import { readFileSync, realpathSync } from "node:fs";
-import { userInfo } from "node:os";
 import { delimiter, isAbsolute, join, relative, resolve } from "node:path";
 import type { NativeHomeView, PathStampsHandle } from "../../types/addon.js";
-import type { BubblewrapNativeRunnerOptions, SandboxHome } from "../../types/public.js";
+import type {
+  BubblewrapNativeRunnerOptions,
+  LandlockNativeRunnerOptions,
+  SandboxCaches,
+  SandboxHome,
+} from "../../types/public.js";
 import { areStillSilent, findSilentMounts, isSilent } from "../answering-path.js";
 import { loadAddon } from "../native.js";
-import { kBubblewrap } from "../options.js";
-import { harmlessGitConfig } from "./git-identity.js";
+import { kBubblewrap, kLandlock } from "../options.js";
+import { covers } from "../paths.js";
+import { accountHome } from "../protected-paths.js";
+import { gitConfigQuoted, harmlessGitConfig } from "./git-identity.js";
 import { homeDirectoryOf, putGitConfig } from "./home-directory.js";
-import { covers, HostLook, stampOf, statusOf } from "./host-look.js";
-import { type Found, findTools, type Search } from "./host-tools.js";
+import { type CacheSearch, type FoundCaches, findCaches, layoutsOf } from "./host-caches.js";
+import { HostLook, stampOf, statusOf } from "./host-look.js";
+import { type Found, findTools, kExcluded, kNoDirectory, type Search } from "./host-tools.js";
 import { type LinkSearch, leadingOut, pathsOf, systemLinks } from "./leading-out.js";
+import { privateHomes } from "./private-homes.js";
 import {
   kCertificateVariables,
   kReadVariables,
   kToolchainVariables,
+  kToolLayouts,
   kWritableVariables,
 } from "./tool-layouts.js";
 
 /** The options that decide what is shown. */
 export type HomeOptions = Pick<
   BubblewrapNativeRunnerOptions,
-  "home" | "tools" | "network" | "roBinds" | "mounts" | "shadowDir" | "allowWriteWorkspace"
->;
+  | "home"
+  | "tools"
+  | "caches"
+  | "network"
+  | "roBinds"
+  | "mounts"
+  | "shadowDir"
+  | "workspacePath"
+  | "allowWriteWorkspace"
+> & {
+  /**
+   * Present for a runtime without mounts, where commands see the host's own paths: `roBinds` are then those that they
+   * may read, and these are those that they may write.
+   */
+  writable?: readonly string[] | undefined;
+};
 
-const kWorkspace = "/workspace";
-/** Where a sandbox has file systems of its own, besides the home. */
-const kOwn: readonly string[] = ["/tmp", "/dev", "/proc", "/sys", kWorkspace];
+/** Returns what decides for a Landlock runner. */
+export function homeOptionsOfLandlock(options: LandlockNativeRunnerOptions): HomeOptions {
+  const { home, tools, network, fsReadDirs, fsWriteDirs, shadowDir } = options;
+  return {
+    home,
+    tools,
+    network,
+    roBinds: fsReadDirs,
+    writable: fsWriteDirs ?? kLandlock.fsWriteDirs.paths,
+    shadowDir,
+  };
+}
+
+/** Returns the path at which commands see the workspace. */
+export const workspaceInside = (options: Pick<HomeOptions, "shadowDir" | "workspacePath">) =>
+  options.workspacePath === "same" ? resolve(options.shadowDir) : "/workspace";
+
+/** Where a sandbox has file systems of its own, besides the home and the workspace. */
+const kOwn: readonly string[] = ["/tmp", "/dev", "/proc", "/sys"];
 /** The home where the host's can't be used: that of a system account, or none. */
 const kFallbackHome = "/home/sandbox";
 const kMostGitConfig = 256 * 1024;
@@ -47,19 +86,8 @@ const realOf = (path: string): string | undefined => {
   }
 };
 
-/** The user's home by the system's list of users; it does not change while a process runs as this user. */
-let passwd: { uid: number; home: string } | undefined;
-function passwdHome(): string {
-  const uid = process.geteuid?.() ?? 0;
-  if (passwd?.uid !== uid) {
-    let home = "";
-    try {
-      home = userInfo().homedir;
-    } catch {} // no entry
-    passwd = { uid, home };
-  }
-  return passwd.home;
-}
+/** The user's home by the system's list of users; "" for a user id without an account. */
+const passwdHome = () => accountHome() ?? "";
 
 /** The home of the host's user. */
 function hostHome(env: Env): string {
@@ -68,7 +96,7 @@ function hostHome(env: Env): string {
 
 type Home = { path: string } | { failure: string; fix: string } | undefined;
 
-/** What is decided once from the options. */
+/** The decisions that options alone make, once for a runner. */
 class Shape {
   readonly home: SandboxHome;
   readonly isHomeAsked: boolean;
@@ -77,11 +105,25 @@ class Shape {
   readonly exclude: readonly string[];
   readonly binds: readonly string[];
   readonly shifts: readonly Shift[];
+  /** The workspace on the host: its path, and the real one if that differs. */
   readonly workspace: readonly string[];
+  /** The workspace inside. */
+  readonly workspaceInside: string;
+  /** Where the sandbox has file systems of its own, besides the home. */
+  readonly own: readonly string[];
   readonly hasNetwork: boolean;
+  /** Commands see the host's own paths, without mounts. */
+  readonly isByRules: boolean;
+  /** Directories for all, besides the home and the workspace, that commands may write. */
+  readonly writable: readonly string[];
+  readonly caches: SandboxCaches;
   readonly #areBindsNamed: boolean;
+  /** Where directories of the host are inside, the innermost first; undefined: at their own places. */
+  readonly #places: readonly { host: string; inside: string | undefined }[];
 
-  constructor({ home, tools, network, roBinds, mounts = [], shadowDir }: HomeOptions) {
+  constructor(options: HomeOptions) {
+    const { home, tools, caches = "none", network, roBinds, mounts = [], shadowDir } = options;
+    this.caches = caches;
     this.hasNetwork = network === "allow";
     this.home = home ?? "private";
     this.isHomeAsked = home !== undefined;
@@ -90,7 +132,10 @@ class Shape {
     this.paths = list.paths ?? [];
     this.exclude = list.exclude ?? [];
     this.#areBindsNamed = roBinds !== undefined;
-    this.binds = (roBinds ?? kBubblewrap.roBinds.paths).map((path) => resolve(path));
+    this.isByRules = options.writable !== undefined;
+    this.writable = (options.writable ?? ["/tmp"]).map((path) => resolve(path));
+    const usual = this.isByRules ? kLandlock.fsReadDirs.paths : kBubblewrap.roBinds.paths;
+    this.binds = (roBinds ?? usual).map((path) => resolve(path));
     this.shifts = mounts.map(({ hostPath, guestPath = hostPath }) => ({
       host: resolve(hostPath),
       inside: resolve(guestPath),
@@ -98,6 +143,14 @@ class Shape {
     const workspace = resolve(shadowDir);
     const real = realOf(workspace) ?? workspace;
     this.workspace = real === workspace ? [workspace] : [workspace, real];
+    this.workspaceInside = this.isByRules ? real : workspaceInside(options);
+    this.own = [...kOwn, this.workspaceInside];
+    const places = [
+      ...this.binds.map((host) => ({ host, inside: undefined })),
+      ...this.workspace.map((host) => ({ host, inside: this.workspaceInside })),
+      ...this.shifts,
+    ];
+    this.#places = places.sort((one, other) => other.host.length - one.host.length);
   }
 
   /** True if a bind or mount that the caller named shows the path, other than one of everything. */
@@ -110,7 +163,7 @@ class Shape {
 
   /** Where the home is inside; undefined: there is none, and nothing was promised. */
   placeOf(env: Env): Home {
-    if (this.home === "none") return undefined;
+    if (this.home === "none" || this.isByRules) return undefined;
     const isRootBound = this.binds.includes("/");
     for (const candidate of [env.HOME ?? "", passwdHome(), kFallbackHome]) {
       if (!isAbsolute(candidate) || /[\0\n]/.test(candidate)) continue;
@@ -125,7 +178,7 @@ class Shape {
       }
       const isTaken =
         path === "/" ||
-        kOwn.some((each) => each !== "/tmp" && covers(each, path)) ||
+        this.own.some((each) => each !== "/tmp" && covers(each, path)) ||
         this.binds.some((each) => each !== "/" && covers(each, path));
       if (isTaken) continue;
       if (!isRootBound) return { path };
@@ -137,6 +190,17 @@ class Shape {
       failure: "there is no place for a home: roBinds shows all of the host, which has none",
       fix: 'create the directory that HOME names, or use `home: "none"`',
     };
+  }
+
+  /** True if commands may write there. A private /tmp is empty: only the directory itself is there. */
+  isWritable(path: string): boolean {
+    return this.writable.some((each) => (this.isByRules ? covers(each, path) : each === path));
+  }
+
+  /** Where caches are looked for. */
+  cacheSearch(env: Env, inside: string): CacheSearch {
+    const taken = [...this.workspace, ...this.shifts.map(({ host }) => realOf(host) ?? host)];
+    return { caches: this.caches, home: hostHome(env), inside, env, taken };
   }
 
   /** Where the caller's mounts are inside. */
@@ -152,13 +216,8 @@ class Shape {
 
   /** The path inside of one in the workspace or in a mount; undefined: it is in neither, or bound at its own place. */
   shifted(path: string): string | undefined {
-    const workspace = this.workspace.map((host) => ({ host, inside: kWorkspace }));
-    const bound = this.binds.map((host) => ({ host, inside: host }));
-    const within = [...bound, ...workspace, ...this.shifts].filter(({ host }) =>
-      covers(host, path),
-    );
-    const nearest = within.sort((one, other) => other.host.length - one.host.length)[0];
-    if (nearest === undefined || bound.includes(nearest)) return undefined;
+    const nearest = this.#places.find(({ host }) => covers(host, path));
+    if (nearest?.inside === undefined) return undefined;
     return join(nearest.inside, relative(nearest.host, path));
   }
 }
@@ -215,13 +274,40 @@ const kDeciding: readonly string[] = [
 
 const deciding = new Set(kDeciding);
 
-/** What a view was made from. */
+/** The variables that name where version managers are, for those that are shown. */
+function rootVariables({ tools }: Found): Record<string, string> {
+  const named: Record<string, string> = {};
+  for (const { name, root } of tools) {
+    const layout = kToolLayouts.find((each) => each.name === name);
+    for (const place of layout?.roots ?? []) {
+      const variable = place.slice(1);
+      if (place.startsWith("$") && kReadVariables.includes(variable)) named[variable] = root;
+    }
+  }
+  return named;
+}
+
+/** The variables, user and files that a view was made from. */
 type Basis = {
   env: string;
   uid: number | undefined;
   stamps: PathStampsHandle;
   /** Mount points that did not answer. */
   silent: readonly string[];
+};
+
+/** The home of a transaction's commands, and the caches that they share in it. */
+export type TransactionHome = {
+  /** The path of the home, which is made on first use. */
+  directory: string;
+  /** The caches that were found when it was opened, which its commands share; undefined: none were asked for. */
+  caches: FoundCaches | undefined;
+};
+
+/** Each command would have caches of its own, which is not what `caches` promises in a transaction. */
+const kNoSharedCaches: NativeHomeView = {
+  failure: "caches can't be shown: the transaction was opened by a runner without them",
+  fix: "leave out `caches`, or name the caches there too",
 };
 
 /** Keeps a runner's view. */
@@ -231,13 +317,13 @@ export class HomeSource {
   #basis: Basis | undefined;
   #view: NativeHomeView | undefined;
   #text = "";
-  readonly #ofTransaction: string | undefined;
+  readonly #ofTransaction: TransactionHome | undefined;
 
   /**
    * @param options the runner's own copy; read on first use.
-   * @param ofTransaction where commands work in a transaction: the path of its home, made on first use.
+   * @param ofTransaction present where commands work in a transaction.
    */
-  constructor(options: HomeOptions, ofTransaction?: string) {
+  constructor(options: HomeOptions, ofTransaction?: TransactionHome) {
     this.#options = options;
     this.#ofTransaction = ofTransaction;
   }
@@ -281,6 +367,16 @@ export class HomeSource {
       : undefined;
   }
 
+  /** The caches that are found now, also without the addon, and the home inside; undefined: none are asked for. */
+  caches(): { found: FoundCaches; home: string } | undefined {
+    if ((this.#options.caches ?? "none") === "none") return undefined;
+    const shape = this.#shapeNow(findSilentMounts());
+    const home = shape.placeOf(process.env);
+    if (home === undefined || "failure" in home) return undefined;
+    const search = shape.cacheSearch(process.env, home.path);
+    return { found: findCaches(search, new HostLook()), home: home.path };
+  }
+
   /** It is kept unless something is silent: then the workspace's real path may not be known. */
   #shapeNow(silent: readonly string[]): Shape {
     const shape = this.#shape ?? new Shape(this.#options);
@@ -299,18 +395,24 @@ export class HomeSource {
   #make(shape: Shape, env: Env, stamps: Map<string, string>): NativeHomeView {
     const home = shape.placeOf(env);
     if (home !== undefined && "failure" in home) return home;
+    const isWithout = this.#ofTransaction !== undefined && this.#ofTransaction.caches === undefined;
+    if (shape.caches !== "none" && isWithout) return kNoSharedCaches;
     const view: NativeHomeView = { ...(home && { path: home.path }) };
-    if (home !== undefined) {
+    if (home !== undefined || (shape.isByRules && shape.home !== "none")) {
       const failure = this.#furnish(shape, env, view, stamps);
       if (failure !== undefined) return failure;
     }
-    const inside = new Inside(shape, home?.path, hostHome(env));
+    const inside = new Inside(shape, view.path, hostHome(env));
     const replaced: Record<string, string> = {};
     if (shape.showsTools) {
       const found = inside.find(env);
       for (const [path, stamp] of found.stamps) stamps.set(path, stamp);
       view.shown = [...inside.shown];
+      const hidden = found.leftOut.filter(({ why }) => why !== kNoDirectory);
+      view.hidden = hidden.map(({ path, why }) => ({ path, why: why === kExcluded ? "" : why }));
       if (env.PATH !== undefined) replaced.PATH = inside.path(env.PATH);
+      // Version managers look for their own below HOME, which is elsewhere.
+      if (shape.isByRules && shape.home !== "none") view.added = rootVariables(found);
     }
     const links = inside.links();
     const look = new HostLook();
@@ -326,18 +428,39 @@ export class HomeSource {
       if (fitting === undefined) dropped.push(name);
       else if (fitting !== value) replaced[name] = fitting;
     }
+    Object.assign(replaced, this.#addCaches(shape, env, view, look, stamps));
     if (Object.keys(replaced).length > 0) view.replaced = replaced;
-    if (dropped.length > 0) view.dropped = dropped;
+    const gone = dropped.filter((name) => replaced[name] === undefined);
+    if (gone.length > 0) view.dropped = gone;
     const link = home && inside.link(passwdHome());
     if (link) view.link = link;
     return view;
   }
 
+  /** Adds the caches to the view; returns the variables by which tools find them. */
+  #addCaches(
+    shape: Shape,
+    env: Env,
+    view: NativeHomeView,
+    look: HostLook,
+    stamps: Map<string, string>,
+  ): Record<string, string> {
+    if (view.path === undefined || shape.caches === "none") return {};
+    const shared = this.#ofTransaction?.caches;
+    const found = shared ?? findCaches(shape.cacheSearch(env, view.path), look);
+    const names = new Set<string>(layoutsOf(shape.caches).map(({ name }) => name));
+    const caches = found.caches.filter(({ name }) => names.has(name));
+    if (shared === undefined) for (const path of found.watched) stamps.set(path, stampOf(path));
+    if (caches.length > 0) view.caches = caches;
+    return found.variables;
+  }
+
   /** Git refuses a repository of another owner, which is nobody inside; in the sandbox it can do no harm. */
-  #safeDirectories([workspace = ""]: readonly string[]): string {
+  #safeDirectories({ workspace: [workspace = ""], workspaceInside }: Shape): string {
     const owner = statusOf(workspace)?.uid;
     if (owner === undefined || owner === process.geteuid?.()) return "";
-    return `[safe]\n\tdirectory = ${kWorkspace}\n\tdirectory = ${kWorkspace}/*\n`;
+    const inside = gitConfigQuoted(workspaceInside);
+    return `[safe]\n\tdirectory = ${inside}\n\tdirectory = ${gitConfigQuoted(`${workspaceInside}/*`)}\n`;
   }
 
   /** Adds what the home itself is, and its ~/.gitconfig; returns a view that says why it can't be had. */
@@ -348,16 +471,21 @@ export class HomeSource {
     stamps: Map<string, string>,
   ): NativeHomeView | undefined {
     const { home, workspace } = shape;
-    const place = { home, workspace, ofTransaction: this.#ofTransaction };
+    const place = { home, workspace, ofTransaction: this.#ofTransaction?.directory };
     const own = homeDirectoryOf(place);
     if (own !== undefined && "failure" in own) return own;
     const files = gitConfigFiles(env, hostHome(env));
     for (const file of files) stamps.set(file, stampOf(file));
-    const text = harmlessGitConfig(files.map(textOf)) + this.#safeDirectories(workspace);
+    const text = harmlessGitConfig(files.map(textOf)) + this.#safeDirectories(shape);
     if (own === undefined) {
       if (text !== "") view.gitConfig = text;
+      if (!shape.isByRules) return undefined;
+      const made = privateHomes([...workspace, ...shape.binds, ...shape.writable]);
+      if ("failure" in made) return made;
+      view.homes = made.homes;
       return undefined;
     }
+    if (shape.isByRules) view.path = own.directory;
     view.directory = own.directory;
     putGitConfig(own, text);
     if (own.watched !== undefined) stamps.set(own.watched, stampOf(own.watched));
@@ -397,7 +525,7 @@ class Inside {
       home: this.#hostHome,
       env: Object.fromEntries(Object.entries(env).filter(([name]) => deciding.has(name))),
       bound: this.#bound,
-      own: kOwn,
+      own: this.#shape.own,
       named: [...kToolchainVariables, ...kCertificateVariables].flatMap((name) => {
         const value = env[name];
         return value !== undefined && isAbsolute(value) ? [resolve(value)] : [];
@@ -412,7 +540,13 @@ class Inside {
     return {
       ...systemLinks(this.#shape.hasNetwork),
       bound: [...this.#bound, ...this.shown.map(({ target }) => target)],
-      taken: [...kOwn, ...home, this.#hostHome, ...this.#shape.workspace, ...this.#shape.mounted],
+      taken: [
+        ...this.#shape.own,
+        ...home,
+        this.#hostHome,
+        ...this.#shape.workspace,
+        ...this.#shape.mounted,
+      ],
     };
   }
 
@@ -443,7 +577,7 @@ class Inside {
     if (shifted !== undefined) return shifted;
     const isInHome = this.#home !== undefined && covers(this.#home, path);
     if (kWritableVariables.includes(name)) {
-      return isInHome || path === "/tmp" ? value : undefined;
+      return isInHome || this.#shape.isWritable(path) ? value : undefined;
     }
     if (kReadVariables.includes(name) && isInHome) return value;
     return this.#isThere(path) ? value : undefined;
@@ -455,7 +589,7 @@ class Inside {
     if (home === undefined || !isAbsolute(path) || path === home || path === "/") return undefined;
     const taken = [
       home,
-      ...kOwn,
+      ...this.#shape.own,
       ...this.#shape.binds,
       ...this.#shape.shifts.map(({ inside }) => inside),
       ...this.shown.map(({ target }) => target),

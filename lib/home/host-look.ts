@@ -6,7 +6,7 @@
 
 import {
   closeSync,
-  type Dirent,
+  constants,
   lstatSync,
   openSync,
   readdirSync,
@@ -14,78 +14,137 @@ import {
   readlinkSync,
   readSync,
   realpathSync,
-  type Stats,
   statSync,
 } from "node:fs";
-import { basename, dirname } from "node:path";
-import { isSilent } from "../answering-path.js";
+import { basename } from "node:path";
+import type { NativeToolDirectory } from "../../types/addon.js";
+import { addonIfPresent, isSilent, lastSilentMounts } from "../answering-path.js";
+import { above, below } from "../paths.js";
 
-/** True if `path` is `parent` or below it. */
-export function covers(parent: string, path: string): boolean {
-  if (!path.startsWith(parent)) return false;
-  return path.length === parent.length || parent === "/" || path[parent.length] === "/";
-}
+/** The state of an entry: a part of Node's Stats, which cost several times as much. */
+export class Status {
+  readonly mode: number;
+  readonly uid: number;
+  readonly gid: number;
+  readonly dev: number;
+  readonly ino: number;
+  readonly ctimeMs: number;
+  readonly size: number;
 
-/** The path of an entry; both are normalised, so this needs no join(). */
-export function below(directory: string, relative: string): string {
-  if (relative === "") return directory;
-  return directory === "/" ? `/${relative}` : `${directory}/${relative}`;
-}
+  /** @param fields as the addon's `lookAt` fills them */
+  constructor(fields: Float64Array) {
+    this.mode = fields[0] as number;
+    this.uid = fields[1] as number;
+    this.gid = fields[2] as number;
+    this.dev = fields[3] as number;
+    this.ino = fields[4] as number;
+    this.ctimeMs = fields[5] as number;
+    this.size = fields[6] as number;
+  }
 
-/** The state of what a path leads to; undefined if it leads to nothing that can be reached. */
-export function statusOf(path: string): Stats | undefined {
-  if (isSilent(path)) return undefined;
-  try {
-    return statSync(path, { throwIfNoEntry: false });
-  } catch {
-    return undefined;
+  isDirectory(): boolean {
+    return (this.mode & constants.S_IFMT) === constants.S_IFDIR;
+  }
+
+  isFile(): boolean {
+    return (this.mode & constants.S_IFMT) === constants.S_IFREG;
+  }
+
+  isSymbolicLink(): boolean {
+    return (this.mode & constants.S_IFMT) === constants.S_IFLNK;
   }
 }
 
-const textOf = (status: Stats | undefined) =>
+/** What the addon's last look has found. */
+const kSeen = new Float64Array(7);
+
+function lookAt(path: string, follows: boolean): Status | undefined {
+  if (isSilent(path, follows)) return undefined;
+  const look = addonIfPresent()?.lookAt ?? lookByNode;
+  return look(path, follows, kSeen) ? new Status(kSeen) : undefined;
+}
+
+function lookByNode(path: string, follows: boolean, fields: Float64Array): boolean {
+  try {
+    const seen = (follows ? statSync : lstatSync)(path, { throwIfNoEntry: false });
+    if (seen === undefined) return false;
+    const { mode, uid, gid, dev, ino, ctimeMs, size } = seen;
+    fields.set([mode, uid, gid, dev, ino, ctimeMs, size]);
+    return true;
+  } catch {
+    return false; // a directory above it can't be searched, or is a file
+  }
+}
+
+/** The state of what a path leads to; undefined if it leads to nothing that can be reached. */
+export const statusOf = (path: string): Status | undefined => lookAt(path, true);
+
+const textOf = (status: Status | undefined) =>
   status === undefined ? "" : `${status.dev} ${status.ino} ${status.ctimeMs}`;
 
 /** A text that changes with the directory's entries, or with the file; "" if there is none. */
 export const stampOf = (path: string): string => textOf(statusOf(path));
 
 /** File systems of other machines, which may not answer; and those of Windows, whose programs can't run. */
-const kFarAway =
-  /^(?:nfs|nfs4|cifs|smb3|smbfs|9p|drvfs|afs|ceph|autofs|fuse\.sshfs|fuse\.rclone|glusterfs)$/;
+const kFarAway: ReadonlySet<string> = new Set([
+  ...["nfs", "nfs4", "cifs", "smb3", "smbfs", "9p", "drvfs", "afs", "ceph", "autofs"],
+  ...["fuse.sshfs", "fuse.rclone", "glusterfs"],
+]);
 
 /** Where file systems are mounted that may not answer. */
-export function farMounts(): string[] {
+export const farMounts = (): string[] => mountPoints((type) => kFarAway.has(type));
+
+/** Where file systems of some types are mounted; none if the table can't be read. */
+export function mountPoints(isWanted: (type: string) => boolean): string[] {
   try {
     return readFileSync("/proc/self/mountinfo", "utf8")
       .split("\n")
-      .filter((line) => kFarAway.test(line.split(" - ")[1]?.split(" ")[0] ?? ""))
+      .filter((line) => line !== "" && isWanted(line.split(" - ")[1]?.split(" ", 1)[0] ?? ""))
       .map((line) => line.split(" ")[4] ?? "");
   } catch {
     return [];
   }
 }
 
-/** What one search has seen. */
+/** A directory of programs, and whether its scripts' first lines are read. */
+export type ToolDirectory = { path: string; readsScripts: boolean };
+
+/**
+ * What directories of programs hold, by their paths, all of them in one look. Nothing of one that is silent; of none if
+ * the addon is missing, or if one does not answer now.
+ */
+export function readToolDirectories(
+  directories: readonly ToolDirectory[],
+): ReadonlyMap<string, NativeToolDirectory> {
+  const asked = directories.filter(({ path }) => !isSilent(path));
+  const found =
+    addonIfPresent()?.readToolDirectories(
+      asked.map(({ path }) => path),
+      asked.map(({ readsScripts }) => readsScripts),
+      lastSilentMounts(),
+    ) ?? [];
+  return new Map(found.map((each, at) => [asked[at]?.path ?? "", each]));
+}
+
+/** Remembers the answers of one search. */
 export class HostLook {
-  readonly #entries = new Map<string, Stats | undefined>();
-  readonly #statuses = new Map<string, Stats | undefined>();
+  readonly #entries = new Map<string, Status | undefined>();
+  readonly #statuses = new Map<string, Status | undefined>();
   readonly #reals = new Map<string, string | undefined>();
-  readonly #names = new Map<string, readonly Dirent[]>();
+  readonly #names = new Map<string, readonly string[]>();
   readonly #unsafe = new Map<string, string | undefined>();
   readonly #uid = process.geteuid?.() ?? -1;
 
   /** The entry itself, which may be a link. */
-  entry(path: string): Stats | undefined {
+  entry(path: string): Status | undefined {
     if (this.#entries.has(path)) return this.#entries.get(path);
-    let entry: Stats | undefined;
-    try {
-      if (!isSilent(path, false)) entry = lstatSync(path, { throwIfNoEntry: false });
-    } catch {} // a directory above it can't be searched, or is a file
+    const entry = lookAt(path, false);
     this.#entries.set(path, entry);
     return entry;
   }
 
   /** What the path leads to. */
-  status(path: string): Stats | undefined {
+  status(path: string): Status | undefined {
     const entry = this.entry(path);
     if (!entry?.isSymbolicLink()) return entry;
     if (!this.#statuses.has(path)) this.#statuses.set(path, statusOf(path));
@@ -115,9 +174,9 @@ export class HostLook {
   }
 
   #realOf(path: string): string | undefined {
-    const above = this.real(dirname(path));
-    if (above === undefined) return undefined;
-    const at = below(above, basename(path));
+    const directory = this.real(above(path));
+    if (directory === undefined) return undefined;
+    const at = below(directory, basename(path));
     const entry = this.entry(at);
     if (!entry?.isSymbolicLink()) return entry && at;
     if (isSilent(at)) return undefined;
@@ -128,21 +187,16 @@ export class HostLook {
     }
   }
 
-  /** The entries of a directory; none if it can't be read. */
-  entries(directory: string): readonly Dirent[] {
+  /** The names in a directory; none if it can't be read. */
+  names(directory: string): readonly string[] {
     const known = this.#names.get(directory);
     if (known !== undefined) return known;
-    let entries: readonly Dirent[] = [];
+    let names: readonly string[] = [];
     try {
-      if (this.isDirectory(directory)) entries = readdirSync(directory, { withFileTypes: true });
+      if (this.isDirectory(directory)) names = readdirSync(directory);
     } catch {} // it may not be read
-    this.#names.set(directory, entries);
-    return entries;
-  }
-
-  /** The names in a directory. */
-  names(directory: string): string[] {
-    return this.entries(directory).map(({ name }) => name);
+    this.#names.set(directory, names);
+    return names;
   }
 
   /** The text of a link; undefined if it is none. */
@@ -183,8 +237,8 @@ export class HostLook {
     const entry = this.entry(real);
     if (entry === undefined) return "it is not there";
     if (real !== "/") {
-      const above = this.unsafe(dirname(real));
-      if (above !== undefined) return above;
+      const why = this.unsafe(above(real));
+      if (why !== undefined) return why;
     }
     if (entry.uid !== 0 && entry.uid !== this.#uid) return `${real} belongs to another user`;
     const isOwnGroup = entry.gid === entry.uid;

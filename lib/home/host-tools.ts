@@ -3,15 +3,16 @@
  * synchronously, some milliseconds; `Found.stamps` tell when to look again.
  */
 
-import { basename, dirname, resolve } from "node:path";
+import { basename, resolve } from "node:path";
+import { above, below, covers } from "../paths.js";
 import { secretsOf } from "../protected-paths.js";
-import { below, covers, farMounts, HostLook } from "./host-look.js";
+import { farMounts, HostLook, readToolDirectories, type ToolDirectory } from "./host-look.js";
 import { kToolLayouts, type ToolLayout } from "./tool-layouts.js";
 
 /** A host path that is shown, read-only. */
 export type Shown = { source: string; target: string };
 
-/** What to look for, and what is known of the sandbox. */
+/** The places to search, and the facts of the sandbox that bound what can be shown. */
 export type Search = {
   /** The entries of PATH, absolute, in order. */
   path: readonly string[];
@@ -40,7 +41,7 @@ export type FoundTool = {
   cannot: string;
 };
 
-/** What was found. */
+/** The result of a search. */
 export type Found = {
   shown: readonly Shown[];
   /** The entries of PATH that are there inside, with their names inside. */
@@ -51,6 +52,10 @@ export type Found = {
   /** Names that were looked at; a change of one means that there may be others. */
   stamps: ReadonlyMap<string, string>;
 };
+
+/** Reasons that are no danger: the caller's own choice, and nothing to show. */
+export const kExcluded = "it is excluded";
+export const kNoDirectory = "it is no directory";
 
 const kMostShown = 120;
 const kMostEntries = 128;
@@ -88,8 +93,19 @@ const kOfProjects: readonly string[] = [
 ];
 
 /** Files that often hold credentials. */
-const kSecretName =
-  /^(?:\.env(?:\..*)?|\.?npmrc|\.?netrc|\.?pypirc|\.?condarc|\.git-credentials|\.yarnrc\.yml|credentials(?:\..*)?|.*\.pem|.*\.key|id_(?:rsa|dsa|ecdsa|ed25519))$/;
+const kSecretNames: ReadonlySet<string> = new Set([
+  ...[".env", ".npmrc", "npmrc", ".netrc", "netrc", ".pypirc", "pypirc", ".condarc", "condarc"],
+  ...[".git-credentials", ".yarnrc.yml", "credentials"],
+  ...["id_rsa", "id_dsa", "id_ecdsa", "id_ed25519"],
+]);
+
+/** Much faster than one expression, and a search asks for thousands of names. */
+const isSecretName = (name: string): boolean =>
+  kSecretNames.has(name) ||
+  name.endsWith(".pem") ||
+  name.endsWith(".key") ||
+  name.startsWith(".env.") ||
+  name.startsWith("credentials.");
 
 /** A layout that is there. */
 type Place = { layout: ToolLayout; root: string; shown: readonly string[] };
@@ -109,6 +125,9 @@ class Finder {
   readonly #tools = new Map<string, FoundTool>();
   readonly #stamps = new Map<string, string>();
   readonly #layouts: Place[] = [];
+  /** Paths that need not be compared with what is shown again: nothing ceases to be. */
+  readonly #known = new Set<string>();
+  #directories: ReturnType<typeof readToolDirectories> = new Map();
 
   constructor(search: Search) {
     this.#search = search;
@@ -116,6 +135,7 @@ class Finder {
     const homes = [...new Set([this.#home, this.#look.real(this.#home) ?? this.#home])];
     this.#homes = homes;
     this.#tooWide = new Set(homes.flatMap((home) => kTooWide.map((each) => below(home, each))));
+    for (const each of search.bound) this.#known.add(each);
     this.#secrets = secretsOf(homes.filter((home) => home.startsWith("/")));
     for (const layout of kToolLayouts) {
       const root = layout.roots
@@ -130,11 +150,14 @@ class Finder {
     const { path, paths, named } = this.#search;
     const inside = new Map<string, string>();
     const leftOut: { path: string; why: string }[] = [];
-    for (const entry of path.slice(0, kMostEntries)) {
+    const entries = path.slice(0, kMostEntries);
+    this.#directories = readToolDirectories(entries.flatMap((each) => this.#toRead(each)));
+    for (const entry of entries) {
       const why = this.#takeEntry(entry);
       if (why === undefined) inside.set(entry, this.#nameOf(entry));
       else leftOut.push({ path: entry, why });
     }
+    this.#takeThoseOfPrograms([...inside.keys()]);
     for (const each of paths) {
       const why = this.#isShown(each) ? undefined : this.#show(each);
       if (why !== undefined) leftOut.push({ path: each, why });
@@ -164,10 +187,8 @@ class Finder {
   }
 
   #isShown(path: string): boolean {
-    const { bound } = this.#search;
-    if (bound.some((each) => covers(each, path))) return true;
-    for (const target of this.#shown.keys()) if (covers(target, path)) return true;
-    return false;
+    for (let at = path; at !== "/"; at = above(at)) if (this.#known.has(at)) return true;
+    return this.#known.has("/");
   }
 
   /** Adds a path to what is shown; returns why it can't be. */
@@ -178,7 +199,7 @@ class Finder {
     if (!isInHome && own.some((each) => covers(each, path) || covers(path, each))) {
       return "the sandbox has a directory of its own there";
     }
-    if (exclude.some((each) => covers(each, path))) return "it is excluded";
+    if (exclude.some((each) => covers(each, path))) return kExcluded;
     const real = this.#look.real(path);
     if (real === undefined) return "it is not there";
     if (this.#isTooWide(path) || this.#isTooWide(real)) return "it holds more than tools";
@@ -192,6 +213,7 @@ class Finder {
     for (const target of [...this.#shown.keys()])
       if (covers(path, target)) this.#shown.delete(target);
     this.#shown.set(path, real);
+    this.#known.add(path);
     this.#stamp(path);
     return undefined;
   }
@@ -232,6 +254,20 @@ class Finder {
     return undefined;
   }
 
+  /** A distribution's rustup is in /usr/bin, and its toolchains are in the home. */
+  #takeThoseOfPrograms(directories: readonly string[]): void {
+    for (const { name, program, roots } of kToolLayouts) {
+      if (program === undefined) continue;
+      if (!directories.some((each) => this.#look.exists(below(each, program)))) continue;
+      for (const root of roots) {
+        const at = this.#expand(root);
+        if (at !== undefined) this.#stamp(at);
+      }
+      const place = this.#layouts.find((each) => each.layout.name === name);
+      if (place) this.#takeLayout(place);
+    }
+  }
+
   #mask(at: string, [first, ...rest]: readonly string[]): void {
     if (first === undefined) {
       this.#maskAt(at);
@@ -242,22 +278,22 @@ class Finder {
     for (const name of names) this.#mask(below(at, name), rest);
   }
 
+  #whyExcluded(path: string): string | undefined {
+    if (this.#search.exclude.some((each) => covers(each, path))) return kExcluded;
+    const isFar = this.#far.some((each) => covers(each, path) && !covers(each, this.#home));
+    return isFar ? "it is on a file system of another machine" : undefined;
+  }
+
   /** Takes one entry of PATH; returns why it is not there inside. */
   #takeEntry(entry: string): string | undefined {
-    if (this.#search.exclude.some((each) => covers(each, entry))) return "it is excluded";
-    if (this.#far.some((each) => covers(each, entry) && !covers(each, this.#home))) {
-      return "it is on a file system of another machine";
-    }
+    const isBound = this.#search.bound.some((each) => covers(each, entry));
+    const whyExcluded = this.#whyExcluded(entry);
+    if (whyExcluded !== undefined && !(isBound && whyExcluded === kExcluded)) return whyExcluded;
     if (!covers("/usr", entry) || covers("/usr/local", entry)) this.#stamp(entry);
-    if (!this.#look.isDirectory(entry)) return "it is no directory";
-    const { bound } = this.#search;
-    if (bound.some((each) => covers(each, entry))) {
-      this.#lookAtLinks(entry, true);
-      return undefined;
-    }
-    const why = this.#takeDirectory(entry);
+    if (!this.#look.isDirectory(entry)) return kNoDirectory;
+    const why = isBound ? undefined : this.#takeDirectory(entry);
     if (why !== undefined) return why;
-    this.#lookAtLinks(entry, false);
+    this.#lookAtLinks(entry);
     return undefined;
   }
 
@@ -295,7 +331,7 @@ class Finder {
   /** The directory that holds the program's directory and what its programs need; undefined: there is none. */
   #installationOf(directory: string): string | undefined {
     if (!kProgramDirectories.includes(basename(directory))) return undefined;
-    const prefix = dirname(directory);
+    const prefix = above(directory);
     if (this.#isTooWide(prefix)) return undefined;
     const names = this.#look.names(prefix);
     const isOne = ["lib", "lib64", "libexec", "share", "pyvenv.cfg", "release"].some((each) =>
@@ -312,18 +348,31 @@ class Finder {
     if (!this.#isShown(path) && this.#show(path) === undefined) this.#note(basename(path), path);
   }
 
-  /** Shows what links in the directory lead to, and the interpreters of its scripts. */
-  #lookAtLinks(directory: string, isBound: boolean): void {
+  /** The entry of PATH, if its programs may need what is elsewhere. */
+  #toRead(path: string): ToolDirectory[] {
+    if (this.#whyExcluded(path) !== undefined) return [];
+    // On most hosts /sbin is a link to what is bound.
+    const real = this.#look.real(path) ?? path;
+    const isBound = this.#search.bound.some((each) => covers(each, path) || covers(each, real));
     // The host's own programs lie in what is bound, with thousands of links among themselves.
-    const isOfSystem = isBound && covers("/usr", this.#look.real(directory) ?? "/usr");
-    if (isOfSystem && !directory.startsWith("/usr/local/")) return;
+    if (isBound && covers("/usr", real) && !covers("/usr/local", real)) return [];
     // What is shown as a whole (pyenv, conda with hundreds of programs) has its interpreters with it.
-    const isWhole = this.#layoutOf(directory)?.layout.shown.includes("") ?? false;
-    for (const entry of this.#look.entries(directory)) {
-      const path = below(directory, entry.name);
-      if (entry.isSymbolicLink()) this.#need(path);
-      else if (entry.isFile() && !isBound && !isWhole) this.#needInterpreter(path);
+    const isWhole = this.#layoutOf(path)?.layout.shown.includes("") ?? false;
+    return [{ path, readsScripts: !isBound && !isWhole }];
+  }
+
+  /** Shows what links in the directory lead to, and the interpreters of its scripts. */
+  #lookAtLinks(directory: string): void {
+    const { links = [], interpreters = [] } = this.#directories.get(directory) ?? {};
+    for (const { steps, interpreter } of links) {
+      for (const step of steps) {
+        if (this.#needed.has(step)) continue;
+        this.#needed.add(step);
+        if (!this.#isShown(step)) this.#showAround(step);
+      }
+      if (interpreter !== undefined) this.#need(interpreter);
     }
+    for (const interpreter of interpreters) this.#need(interpreter);
   }
 
   /** Shows what a path leads to, step by step. */
@@ -332,23 +381,26 @@ class Finder {
     this.#needed.add(path);
     if (!this.#isShown(path)) this.#showAround(path);
     const text = this.#look.linkText(path);
-    if (text !== undefined) this.#need(resolve(dirname(path), text), steps + 1);
+    if (text !== undefined) this.#need(resolve(above(path), text), steps + 1);
     else if (this.#isVenv(path)) this.#needInterpreterOf(path);
   }
 
   #isVenv(path: string): boolean {
-    return this.#look.exists(below(dirname(dirname(path)), "pyvenv.cfg"));
+    return this.#look.exists(below(above(above(path)), "pyvenv.cfg"));
   }
 
   /** A venv's programs are scripts of its python, which is a link to another. */
-  #needInterpreterOf(path: string): void {
-    if (this.#look.status(path)?.isFile()) this.#needInterpreter(path);
+  #needInterpreterOf(script: string): void {
+    if (!this.#look.status(script)?.isFile()) return;
+    const first = this.#look.firstLine(script);
+    const program = /^#!\s*(\/\S+)/.exec(first)?.[1];
+    if (program !== undefined) this.#need(program);
   }
 
   #showAround(path: string): void {
     const status = this.#look.status(path);
     if (status === undefined) return;
-    const directory = status.isDirectory() ? path : dirname(path);
+    const directory = status.isDirectory() ? path : above(path);
     const layout = this.#layoutOf(path);
     if (layout !== undefined) this.#takeLayout(layout);
     if (this.#isShown(path)) return;
@@ -356,7 +408,7 @@ class Finder {
     if (modules >= 0) {
       const all = path.slice(0, modules + "/node_modules".length);
       if (this.#show(all) === undefined) {
-        this.#note(basename(dirname(all)), all);
+        this.#note(basename(above(all)), all);
         return;
       }
     }
@@ -368,23 +420,19 @@ class Finder {
     if (this.#show(path) === undefined) this.#note(basename(path), path);
   }
 
-  #needInterpreter(script: string): void {
-    const first = this.#look.firstLine(script);
-    const program = /^#!\s*(\/\S+)/.exec(first)?.[1];
-    if (program !== undefined) this.#need(program);
-  }
-
   /** Empties the files of secrets in what is shown, as far as their names tell. */
   #maskSecrets(): void {
     for (const [target, source] of [...this.#shown]) {
       for (const secret of this.#secrets) {
         if (covers(source, secret)) this.#maskAt(secret);
       }
+      if (!this.#look.isDirectory(target)) continue;
       for (const part of ["", "bin", "etc"]) {
         const directory = below(target, part);
-        if (this.#look.isDirectory(directory)) this.#stamp(directory);
-        for (const entry of this.#look.entries(directory)) {
-          if (kSecretName.test(entry.name)) this.#maskAt(below(directory, entry.name));
+        if (!this.#look.isDirectory(directory)) continue;
+        this.#stamp(directory);
+        for (const name of this.#look.names(directory)) {
+          if (isSecretName(name)) this.#maskAt(below(directory, name));
         }
       }
     }

@@ -21,6 +21,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
+import { covers } from "../paths.js";
 import { homeDirectory, stateDirectory } from "../protected-paths.js";
 
 /** A kept home. */
@@ -43,7 +44,7 @@ const idOf = (workspace: string) =>
   createHash("sha256").update(workspace).digest("hex").slice(0, 16);
 
 /** @throws Error if the directory belongs to another user, is a link, or can be written by others. */
-function expectOwn(directory: string, status: Stats): void {
+export function expectOwn(directory: string, status: Stats): void {
   if (!status.isDirectory()) throw new Error(`${directory} is no directory`);
   if (status.uid !== process.geteuid?.()) throw new Error(`${directory} belongs to another user`);
   if ((status.mode & 0o022) !== 0) throw new Error(`others can write to ${directory}`);
@@ -121,6 +122,5 @@ export function putAside({ id }: KeptHome): string[] {
 
 /** The user's own directory can't be the home: its secrets would be in the sandbox. */
 export function holdsUsersHome(directory: string, real: (path: string) => string): boolean {
-  const home = real(homeDirectory());
-  return directory === "/" || home === directory || home.startsWith(`${directory}/`);
+  return covers(directory, real(homeDirectory()));
 }

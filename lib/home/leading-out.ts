@@ -5,7 +5,8 @@
  */
 
 import { dirname, resolve } from "node:path";
-import { below, covers, type HostLook } from "./host-look.js";
+import { below, covers } from "../paths.js";
+import type { HostLook } from "./host-look.js";
 import type { Shown } from "./host-tools.js";
 
 /** Looked at only where commands have the host's network; else there is another one, or none that could be asked. */
@@ -33,7 +34,7 @@ const kDirectories: readonly string[] = ["/etc/ssl/certs", "/usr/share/zoneinfo"
 const kStore = "/nix/store";
 const kMostLinks = 40;
 
-/** What to look at, and what is known of the sandbox. */
+/** The links to follow, and the paths that the sandbox has already. */
 export type LinkSearch = {
   files: readonly string[];
   /** Links that may lead to a directory. */
@@ -79,7 +80,7 @@ function isTrusted(path: string, look: HostLook): boolean {
   return directory !== undefined && look.unsafe(directory) === undefined;
 }
 
-/** What is to be shown, read-only, so that these links lead somewhere. Never throws. */
+/** Returns the paths to show, read-only, so that these links lead somewhere. Never throws. */
 export function leadingOut(search: LinkSearch, look: HostLook): Shown[] {
   const { files, directories, bound, taken } = search;
   const shown = new Map<string, string>();

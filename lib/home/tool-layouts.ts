@@ -12,6 +12,8 @@ export type ToolLayout = {
   shown: readonly string[];
   /** Files that are empty inside. */
   secrets?: readonly string[];
+  /** The program that brings it, where that may be installed apart from it: in any directory of PATH. */
+  program?: string;
   /** Other tools that its programs need. */
   needs?: readonly string[];
   /** What does not work, as nothing shown can be written. */
@@ -84,7 +86,8 @@ export const kToolLayouts: readonly ToolLayout[] = [
   {
     name: "rustup",
     roots: ["$RUSTUP_HOME", "~/.rustup"],
-    shown: ["toolchains", "settings.toml"],
+    shown: ["toolchains", "settings.toml", "update-hashes"], // rustup makes the last if it is missing
+    program: "rustup",
     cannot: "install or choose another toolchain",
   },
   {
@@ -183,6 +186,7 @@ export const kWritableVariables: readonly string[] = [
   "CARGO_HOME",
   "CARGO_TARGET_DIR",
   "CCACHE_DIR",
+  "COMPOSER_CACHE_DIR",
   "COREPACK_HOME",
   "DENO_DIR",
   "GEM_HOME",
@@ -196,6 +200,7 @@ export const kWritableVariables: readonly string[] = [
   "NPM_CONFIG_CACHE",
   "NPM_CONFIG_PREFIX",
   "NPM_CONFIG_USERCONFIG",
+  "NUGET_PACKAGES",
   "PIP_CACHE_DIR",
   "POETRY_CACHE_DIR",
   "SCCACHE_DIR",
@@ -211,6 +216,7 @@ export const kWritableVariables: readonly string[] = [
   "XDG_RUNTIME_DIR",
   "XDG_STATE_HOME",
   "YARN_CACHE_FOLDER",
+  "YARN_GLOBAL_FOLDER",
   "npm_config_cache",
   "npm_config_prefix",
   "npm_config_userconfig",

@@ -45,6 +45,7 @@ enum class Layer : std::uint8_t {
   kRenameDirectories,   // in that overlay, the project's directories can be renamed too
   kTransactionCopy,     // the workspace is a copy
   kNetworkByDomain,     // the command reaches only the hosts that the rules name
+  kPrivateHome,         // HOME is a directory of the host that is this run's or session's alone
 };
 
 // Indexed by the values of Layer.
@@ -81,8 +82,9 @@ inline constexpr std::array kLayerNames = {
     "rename-directories",
     "transaction:copy",
     "network-by-domain",
+    "private-home",
 };
-static_assert(kLayerNames.size() == static_cast<std::size_t>(Layer::kNetworkByDomain) + 1);
+static_assert(kLayerNames.size() == static_cast<std::size_t>(Layer::kPrivateHome) + 1);
 
 constexpr const char* LayerName(Layer layer) {
   return kLayerNames[static_cast<std::size_t>(layer)];
@@ -98,7 +100,7 @@ constexpr std::optional<Layer> LayerOf(std::string_view name) {
 
 // A set of layers. Plain data, because orders and reports carry it.
 struct LayerSet {
-  std::uint32_t bits = 0;
+  std::uint64_t bits = 0;
 
   constexpr LayerSet() = default;
   constexpr LayerSet(std::initializer_list<Layer> layers) {
@@ -113,11 +115,11 @@ struct LayerSet {
   constexpr void Remove(Layer layer) { bits &= ~Bit(layer); }
 
  private:
-  static constexpr std::uint32_t Bit(Layer layer) {
-    return std::uint32_t{1} << static_cast<unsigned>(layer);
+  static constexpr std::uint64_t Bit(Layer layer) {
+    return std::uint64_t{1} << static_cast<unsigned>(layer);
   }
 };
-static_assert(kLayerNames.size() <= 32);
+static_assert(kLayerNames.size() <= 64);
 
 // The layers that only the launcher can check, because they depend on the kernel. In the order in
 // which audits list them.

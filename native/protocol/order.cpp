@@ -10,7 +10,7 @@ namespace native_runner {
 
 static_assert(std::is_trivially_copyable_v<OrderHeader>);
 static_assert(sizeof(OrderHeader) == 7 * sizeof(std::uint32_t) + 2 * sizeof(std::uint16_t) +
-                                         12 * sizeof(std::uint64_t),
+                                         13 * sizeof(std::uint64_t),
               "padding would make the layout depend on the compiler");
 
 namespace {

@@ -37,6 +37,15 @@ inline constexpr char kStepDevices = 'D';
 inline constexpr const char* kDeviceNodes[] = {"/dev/null",   "/dev/zero",    "/dev/full",
                                                "/dev/random", "/dev/urandom", "/dev/tty"};
 
+// Makes a mount namespace as kStepMountNamespace does. With "u" after it, makes a user namespace
+// first, for users who can make no mount namespace without one. Neither is handed over.
+inline constexpr char kStepOwnMounts = 'M';
+
+// FILE, here a symbolic link: mounts the link on itself, which nothing in the mount namespace, nor
+// in those made from it, can then remove, rename or replace. Its target is what it was. Needs Linux
+// 5.12.
+inline constexpr char kStepLink = 'k';
+
 // FILE: a directory of the next overlay: one more lower directory (from the uppermost on), the
 // upper directory, and the work directory, which is on the same mount as the upper one. See
 // overlayfs.rst in Documentation/filesystems of Linux.
@@ -46,6 +55,17 @@ inline constexpr char kStepWork = 'w';
 
 // FILE: mounts the overlay of these directories on it.
 inline constexpr char kStepOverlay = 'o';
+
+// NUMBER:FILE, and lines with names: a directory that kStepShowCaches will show. NUMBER is taken:
+// the root of what is shown gets it. What the directory has under these names is not shown.
+inline constexpr char kStepCache = 'C';
+inline constexpr std::size_t kMostCaches = 32;
+
+// BYTES: shows the directories of kStepCache copy-on-write at their own paths, for good: what is
+// written goes to a tmpfs of this size (0: half of the memory), which no path leads to. Needs a
+// mount namespace of the launcher's own, and Linux 6.6: the tmpfs has extended attributes from then
+// on.
+inline constexpr char kStepShowCaches = 'U';
 
 // NUMBER: enters this namespace and closes the descriptor.
 inline constexpr char kStepJoin = 'j';
@@ -118,7 +138,7 @@ inline constexpr char kNamespacesRole[] = "namespaces";
 // launcher binary must refuse rather than guess.
 
 inline constexpr std::uint32_t kOrderMagic = 0x4e525531;  // "NRU1"
-inline constexpr std::uint32_t kOrderVersion = 10;
+inline constexpr std::uint32_t kOrderVersion = 12;
 inline constexpr std::uint64_t kNoLimit = UINT64_MAX;
 inline constexpr std::uint64_t kNoLease = UINT64_MAX;
 
@@ -180,6 +200,7 @@ struct OrderHeader {
   LayerSet required = {};              // of kLayersOfLauncher: those required to run the command
   std::uint16_t terminal_columns = 0;  // kOrderTerminal only: characters, at least 1
   std::uint16_t terminal_rows = 0;
+  std::uint32_t unused = 0;              // keeps the layout free of padding
   std::uint64_t data_bytes = kNoLimit;   // RLIMIT_DATA
   std::uint64_t cpu_seconds = kNoLimit;  // RLIMIT_CPU
   std::uint64_t processes = kNoLimit;    // RLIMIT_NPROC

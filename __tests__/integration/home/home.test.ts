@@ -1,7 +1,14 @@
 /** What works at the terminal works in a sandbox, while no secret of the home can be read and nothing of it changes. */
 
 import { spawnSync } from "node:child_process";
-import { existsSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from "vitest";
 import { cloning } from "../clones/cloning-runners.js";
@@ -178,6 +185,24 @@ describeSandboxed("a home with tools and secrets", () => {
     expect((await run(runner, "later")).exitCode).toBe(127);
   });
 
+  test("a rustup that is installed elsewhere finds its toolchains, also those installed later", async () => {
+    const system = join(made.home, "../distribution");
+    const rustup = join(made.home, "../rustup");
+    mkdirSync(system);
+    copyFileSync(join(made.home, ".cargo/bin/rustup"), join(system, "rustup"));
+    symlinkSync("rustup", join(system, "rustc"));
+    process.env.PATH = `${system}:/usr/bin:/bin`;
+    onTestFinished(() => {
+      delete process.env.RUSTUP_HOME;
+    });
+    expect((await run(runnerOf(), "rustc")).out).toBe("rustc 99.0");
+    process.env.RUSTUP_HOME = rustup;
+    const runner = runnerOf();
+    await run(runner, "true");
+    spawnSync("cp", ["-r", join(made.home, ".rustup"), rustup]);
+    expect((await run(runner, "rustc")).out).toBe("rustc 99.0");
+  });
+
   test("without tools there are none, and without a home HOME is not there", async () => {
     const bare = runnerOf({ tools: "none", home: "none" });
     const seen = await run(bare, 'command -v deno; [ -e "$HOME" ] || echo "no home"');
@@ -234,6 +259,18 @@ describeSandboxed("a home with tools and secrets", () => {
     expect(other.policyHash).not.toBe(plan.policyHash);
     const { result } = await run(runnerOf(), "true");
     expect(result.audits[0]?.policyHash).toBe(plan.policyHash);
+  });
+
+  test("a directory of PATH that is a link to what is bound needs no mounts of its own", async () => {
+    const system = join(made.home, "../system");
+    symlinkSync("/usr/sbin", system);
+    process.env.PATH = `${made.env.PATH}:${system}:${join(made.home, ".local/bin")}`;
+    const plan = await runnerOf().explain({ argv: ["true"] });
+    expect(plan.args.filter((each) => each.startsWith(system))).toEqual([]);
+    expect(plan.args).toContain(join(made.home, ".local/bin")); // which is one
+    const { out } = await run(runnerOf(), 'echo "$PATH"');
+    expect(out.split(":")).toContain("/usr/sbin");
+    expect(out.split(":")).not.toContain(system);
   });
 
   test("a live process has home and tools too", async () => {

@@ -80,7 +80,9 @@ describeSandboxed("a home on the host", () => {
       const seen = await run(cold({ home: home() }), "true");
       expect(seen.result.outcome).toMatchObject({
         kind: "setup-failed",
-        reason: expect.stringMatching(/the host's tools can't be shown at .*\.deno" in the home/),
+        reason: expect.stringMatching(
+          /the host's tools and caches can't be shown at .*\.deno" in the home/,
+        ),
       });
       const removed = "rm ~/.deno; ls ~/hidden";
       expect((await run(cold({ home: home(), tools: "none" }), removed)).out).toBe("");

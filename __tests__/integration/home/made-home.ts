@@ -20,7 +20,7 @@ import { onTestFinished } from "vitest";
 export const kMark = "SECRET-OF-THE-HOME";
 
 /** Files of the home that no command may read. */
-const kSecrets: readonly string[] = [
+export const kSecrets: readonly string[] = [
   ".ssh/id_ed25519",
   ".ssh/config",
   ".aws/credentials",

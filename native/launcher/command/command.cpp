@@ -237,6 +237,7 @@ int ExecuteCommand(void* argument) {
     result = EnterSession((header.flags & kOrderTerminal) != 0);
   }
   if (result != 0) return Fail(failure, StartFailure::Step::kSession, result);
+  start.landlock->AllowOwnProcess();  // before the limit of open files
   failure->limit = ApplyLimits(header, &result);
   if (failure->limit != nullptr) return Fail(failure, StartFailure::Step::kLimits, result);
   result = start.landlock->Enter();

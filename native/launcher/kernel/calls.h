@@ -22,6 +22,12 @@
 #ifndef SYS_pidfd_send_signal
 #define SYS_pidfd_send_signal 424
 #endif
+#ifndef SYS_mount_setattr
+#define SYS_mount_setattr 442
+#endif
+#ifndef SYS_move_mount
+#define SYS_move_mount 429
+#endif
 #ifndef SYS_open_tree
 #define SYS_open_tree 428
 #endif
@@ -229,6 +235,24 @@ inline long Mount(const char* source, const char* target, const char* type, unsi
 inline int CloneMount(const char* path) {
   constexpr unsigned kClone = 1;  // OPEN_TREE_CLONE; close-on-exec is O_CLOEXEC's bit
   return static_cast<int>(Call(SYS_open_tree, AT_FDCWD, path, kClone | O_CLOEXEC));
+}
+// Does the same for a symbolic link itself: the mount's root is the link.
+inline int CloneLinkMount(const char* path) {
+  constexpr unsigned kClone = 1;  // OPEN_TREE_CLONE
+  return static_cast<int>(
+      Call(SYS_open_tree, AT_FDCWD, path, kClone | O_CLOEXEC | AT_SYMLINK_NOFOLLOW));
+}
+// Makes a mount read-only, without devices and set-user-id programs (mount_setattr(2)).
+inline long CloseMount(int mount) {
+  struct {
+    std::uint64_t set, clear, propagation, user_namespace;
+  } attributes = {.set = 1 | 2 | 4, .clear = 0, .propagation = 0, .user_namespace = 0};
+  return Call(SYS_mount_setattr, mount, "", AT_EMPTY_PATH, &attributes, sizeof attributes);
+}
+// Attaches a detached mount at `path`; a link at its end is not followed (move_mount(2)).
+inline long AttachMount(int mount, const char* path) {
+  constexpr int kEmptyPath = 4;  // MOVE_MOUNT_F_EMPTY_PATH
+  return Call(SYS_move_mount, mount, "", AT_FDCWD, path, kEmptyPath);
 }
 inline long MakeDirectory(const char* path, mode_t mode) {
   return Call(SYS_mkdirat, AT_FDCWD, path, mode);
@@ -453,6 +477,11 @@ inline long Rename(int from, const char* name, int to, const char* new_name, uns
 }
 inline long MakeDirectory(int directory, const char* name, mode_t mode) {
   return Call(SYS_mkdirat, directory, name, mode);
+}
+// Makes a file that hides the lower directory's in an overlay (Documentation/filesystems/
+// overlayfs.rst). Needs no privilege from Linux 5.8 on.
+inline long MakeWhiteout(int directory, const char* name) {
+  return Call(SYS_mknodat, directory, name, S_IFCHR, 0);
 }
 inline long RemoveDirectory(int directory, const char* name) {
   return Call(SYS_unlinkat, directory, name, AT_REMOVEDIR);

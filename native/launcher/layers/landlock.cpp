@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 
+#include <array>
 #include <cerrno>
 #include <climits>
 #include <string_view>
@@ -176,6 +177,7 @@ bool Landlock::PrepareSeparation(const OrderHeader& order, Refusal* refusal) {
 
 bool Landlock::AddRules(const MappedOrder& order, Refusal* refusal) {
   const bool is_session = (order.header.flags & kOrderSession) != 0;
+  is_shared_ = is_session;
   for (char** rule = order.rules; *rule != nullptr; ++rule) {
     const char* const path = *rule + 1;
     const bool is_entry = **rule == kRuleReadEntry;
@@ -184,6 +186,7 @@ bool Landlock::AddRules(const MappedOrder& order, Refusal* refusal) {
     long result = beneath.parent;
     if (result >= 0) {
       beneath.allowed = Allowed(**rule) & handled_;
+      has_proc_ |= IsProc(path);
       if (is_session && IsProc(path)) beneath.allowed &= ~kWriteFile;
       result = AddRule(ruleset_, &beneath);
       kernel::Close(beneath.parent);
@@ -192,6 +195,33 @@ bool Landlock::AddRules(const MappedOrder& order, Refusal* refusal) {
     return refusal->Because(Layer::kLandlockFiles, path, result);
   }
   return true;
+}
+
+namespace {
+
+// Programs read these about themselves. `net` is left out, since it lists the host's connections,
+// and `task`, which has it too.
+constexpr std::array kOwnFiles = {
+    "/proc/self/auxv",         "/proc/self/cgroup", "/proc/self/cmdline",   "/proc/self/comm",
+    "/proc/self/environ",      "/proc/self/fd",     "/proc/self/io",        "/proc/self/limits",
+    "/proc/self/maps",         "/proc/self/mounts", "/proc/self/oom_score", "/proc/self/mountinfo",
+    "/proc/self/smaps",        "/proc/self/stat",   "/proc/self/statm",     "/proc/self/status",
+    "/proc/self/smaps_rollup",
+};
+
+}  // namespace
+
+// The directory's rule for `fd` lets its names be listed: what they lead to has rules of its own.
+void Landlock::AllowOwnProcess() const {
+  if (ruleset_ < 0 || has_proc_ || is_shared_ || (handled_ & kReadFile) == 0) return;
+  for (const char* path : kOwnFiles) {
+    PathBeneath beneath;
+    beneath.allowed = kReadFile | kReadDirectory;
+    beneath.parent = kernel::Open(path, O_PATH);
+    if (beneath.parent < 0) continue;
+    static_cast<void>(AddRule(ruleset_, &beneath));
+    kernel::Close(beneath.parent);
+  }
 }
 
 long Landlock::Enter() const {

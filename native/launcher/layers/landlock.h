@@ -19,6 +19,13 @@ class Landlock {
   // nothing where the kernel can't.
   bool PrepareSeparation(const OrderHeader& order, Refusal* refusal);
 
+  // Lets the calling process read the files of its own that programs look for in /proc/self, if
+  // Prepare() made the set without a rule for all of /proc. A rule names a file that is there, so
+  // the processes that it starts later can't read theirs. Without effect where there is no /proc,
+  // and in a session: its commands share the set, which would grow, and open each one's files to
+  // the others.
+  void AllowOwnProcess() const;
+
   // Applies the set to the calling process, the command's, which must have no_new_privs. Returns 0
   // or -errno.
   long Enter() const;
@@ -31,6 +38,8 @@ class Landlock {
 
   int ruleset_ = -1;
   std::uint64_t handled_ = 0;
+  bool has_proc_ = false;   // a rule is for all of /proc
+  bool is_shared_ = false;  // by the commands of a session
   LayerSet enforced_;
 };
 

@@ -1,6 +1,5 @@
 #include "launcher/namespaces/namespaces.h"
 
-#include <linux/magic.h>
 #include <linux/rtnetlink.h>
 #include <net/if.h>
 #include <netinet/in.h>
@@ -14,6 +13,8 @@
 #include "launcher/kernel/calls.h"
 #include "launcher/kernel/process.h"
 #include "launcher/kernel/text.h"
+#include "launcher/namespaces/caches.h"
+#include "launcher/namespaces/overlay.h"
 #include "protocol/identity.h"
 
 namespace native_runner {
@@ -192,156 +193,6 @@ bool BindPorts(const char* list, BoundSockets* bound, Refusal* refusal) {
 
 namespace {
 
-// Opens the directory that a step names as DEVICE:INODE:PATH, without following a link at its end.
-// Refuses another directory, as the path may lead elsewhere by now. O_PATH, close-on-exec; -1 with
-// a refusal.
-int OpenNamed(const char* file, Refusal* refusal) {
-  FileIdentity wanted;
-  const char* const path = ParseIdentity(file, &wanted);
-  if (path == nullptr) {
-    refusal->Because("the order has a step without a file", -EINVAL);
-    return -1;
-  }
-  const int descriptor = kernel::Open(path, O_PATH | O_DIRECTORY | O_NOFOLLOW);
-  if (descriptor < 0) {
-    refusal->Because(path, descriptor);
-    return -1;
-  }
-  struct stat status {};
-  const long result = kernel::Stat(descriptor, &status);
-  if (result == 0 && wanted == FileIdentity{status.st_dev, status.st_ino}) return descriptor;
-  kernel::Close(descriptor);
-  refusal->text.Add(path);
-  refusal->Because(" is another directory than a moment ago", result == 0 ? -ESTALE : result);
-  return -1;
-}
-
-// Path of an open `descriptor` for calls that only take paths: as short as possible, and without
-// characters that need an escape (proc_pid_fd(5)).
-using DescriptorPath = FixedText<32>;
-DescriptorPath PathOf(int descriptor) {
-  DescriptorPath path;
-  path.Add("/proc/self/fd/").AddNumber(descriptor);
-  return path;
-}
-
-// Collects the directories of one overlay, and mounts it. They stay open until then, and the kernel
-// gets descriptor paths, so that the mount table shows no path of theirs.
-//
-// Mounts with `userxattr`, which a user namespace requires and which gives root's overlays the same
-// format on disk; and with `index=off`, which an ordinary user has anyway: otherwise a write to a
-// file with several names would also show under the others, although the upper directory has it
-// once.
-class Overlay {
- public:
-  // `file`: as a step names it. False: `refusal` states the reason.
-  [[nodiscard]] bool AddLower(const char* file, Refusal* refusal);
-  [[nodiscard]] bool SetUpper(const char* file, Refusal* refusal);
-  [[nodiscard]] bool SetWork(const char* file, Refusal* refusal);
-
-  // Mounts without devices and set-user-id programs, and without any programs if the directory
-  // below has none. Returns the overlay's root (O_PATH, close-on-exec), or -1 with a refusal.
-  [[nodiscard]] int MountOn(const char* file, Refusal* refusal);
-
-  // Drops the unused caches that the kernel keeps of the overlay with this root, by a
-  // reconfiguration that changes nothing. Returns 0, or -errno.
-  static long LookAgain(int root);
-
- private:
-  bool Open(const char* file, int* descriptor, Refusal* refusal);
-  bool AddOptions(Refusal* refusal);
-
-  static constexpr int kMostLowers = 128;
-  int lowers_[kMostLowers] = {};
-  int lower_count_ = 0;
-  int upper_ = -1;
-  int work_ = -1;
-  FixedText<4096> options_;  // mount(2) takes no more than a page
-};
-
-constexpr Layer kOverlayLayer = Layer::kTransactionOverlay;
-
-// True if the file system is mounted noexec. statfs(2) uses the flag names of statvfs(3).
-bool ForbidsPrograms(int directory) {
-  struct statfs status {};
-  return kernel::StatFs(directory, &status) == 0 &&
-         (static_cast<unsigned long>(status.f_flags) & ST_NOEXEC) != 0;
-}
-
-// Opens the root that is now mounted at the path of `file`; -1 with a refusal.
-int OpenMounted(const char* file, Refusal* refusal) {
-  const char* path = file;
-  while (*path != '\0' && *path != '/')
-    ++path;
-  const int root = kernel::Open(path, O_PATH | O_DIRECTORY | O_NOFOLLOW);
-  if (root < 0) {
-    refusal->Because(kOverlayLayer, path, root);
-    return -1;
-  }
-  struct statfs status {};
-  const long result = kernel::StatFs(root, &status);
-  if (result == 0 && status.f_type == OVERLAYFS_SUPER_MAGIC) return root;
-  kernel::Close(root);
-  refusal->Because(kOverlayLayer, "it is not what its path leads to");
-  return -1;
-}
-
-bool Overlay::Open(const char* file, int* descriptor, Refusal* refusal) {
-  *descriptor = OpenNamed(file, refusal);
-  return *descriptor >= 0;
-}
-
-bool Overlay::AddLower(const char* file, Refusal* refusal) {
-  if (lower_count_ == kMostLowers) return refusal->Because(kOverlayLayer, "too many layers");
-  return Open(file, &lowers_[lower_count_++], refusal);
-}
-
-bool Overlay::SetUpper(const char* file, Refusal* refusal) {
-  return Open(file, &upper_, refusal);
-}
-
-bool Overlay::SetWork(const char* file, Refusal* refusal) {
-  return Open(file, &work_, refusal);
-}
-
-bool Overlay::AddOptions(Refusal* refusal) {
-  if (lower_count_ == 0 || upper_ < 0 || work_ < 0) {
-    return refusal->Because(kOverlayLayer, "the order names not all of its directories", -EINVAL);
-  }
-  options_.Add("userxattr,index=off,lowerdir=");
-  for (int at = 0; at < lower_count_; ++at) {
-    if (at > 0) options_.Add(":");
-    options_.Add(PathOf(lowers_[at]).c_str());
-  }
-  options_.Add(",upperdir=").Add(PathOf(upper_).c_str());
-  options_.Add(",workdir=").Add(PathOf(work_).c_str());
-  return !options_.cut() || refusal->Because(kOverlayLayer, "too many layers");
-}
-
-int Overlay::MountOn(const char* file, Refusal* refusal) {
-  if (!AddOptions(refusal)) return -1;
-  const int place = OpenNamed(file, refusal);
-  if (place < 0) return -1;
-  unsigned long flags = MS_NOSUID | MS_NODEV;
-  if (ForbidsPrograms(place)) flags |= MS_NOEXEC;
-  const long result =
-      kernel::Mount("overlay", PathOf(place).c_str(), "overlay", flags, options_.c_str());
-  kernel::Close(place);
-  if (result != 0) {
-    refusal->Because(kOverlayLayer, "mount", result);
-    return -1;
-  }
-  return OpenMounted(file, refusal);
-}
-
-long Overlay::LookAgain(int root) {
-  const long picked = kernel::PickMounted(root);
-  if (picked < 0) return picked;
-  const long result = kernel::Reconfigure(static_cast<int>(picked));
-  kernel::Close(static_cast<int>(picked));
-  return result;
-}
-
 // Reads the number that a step begins with and advances `text` past it; -1 if it has none.
 int NumberOf(const char** text) {
   constexpr std::uint64_t kMost = 1023;
@@ -364,6 +215,24 @@ long MountReadOnly(const char* file) {
   return kernel::Mount(nullptr, file, nullptr, MS_REMOUNT | MS_BIND | MS_RDONLY | flags);
 }
 
+// Mounts the symbolic link that a step names on itself.
+bool MountLink(const char* file, Refusal* refusal) {
+  FileIdentity wanted;
+  const char* const path = ParseIdentity(file, &wanted);
+  if (path == nullptr) return refusal->Because("the order has a step without a file", -EINVAL);
+  const int mount = kernel::CloneLinkMount(path);
+  if (mount < 0) return refusal->Because(path, mount);
+  struct stat status {};
+  long result = kernel::Stat(mount, &status);
+  if (result == 0 && wanted != FileIdentity{status.st_dev, status.st_ino}) result = -ESTALE;
+  if (result == 0) result = kernel::CloseMount(mount);
+  if (result == 0) result = kernel::AttachMount(mount, path);
+  kernel::Close(mount);
+  if (result == 0) return true;
+  refusal->text.Add(path);
+  return refusal->Because(": the symbolic link can't be kept as it is", result);
+}
+
 class Steps {
  public:
   Steps(const HostChannel& control, const MappedOrder& order) : control_(control), order_(order) {}
@@ -378,6 +247,14 @@ class Steps {
         return MakeMountNamespace(refusal);
       case kStepDevices:
         return MountDevicesReadOnly(refusal);
+      case kStepOwnMounts:
+        return MakeOwnMounts(text, refusal);
+      case kStepLink:
+        return MountLink(text, refusal);
+      case kStepCache:
+        return caches_.Add(text, refusal);
+      case kStepShowCaches:
+        return caches_.Show(text, refusal);
       case kStepLower:
         return overlay_.AddLower(text, refusal);
       case kStepUpper:
@@ -385,7 +262,7 @@ class Steps {
       case kStepWork:
         return overlay_.SetWork(text, refusal);
       case kStepOverlay:
-        return HandOver(overlay_.MountOn(text, refusal), refusal);
+        return MountOverlay(text, refusal);
       case kStepJoin:
         return Join(text, refusal);
       case kStepShown:
@@ -419,6 +296,13 @@ class Steps {
     return descriptor < 0 ? refusal->Because(path, descriptor) : HandOver(descriptor, refusal);
   }
 
+  // The next overlay has directories of its own.
+  bool MountOverlay(const char* text, Refusal* refusal) {
+    const bool is_mounted = HandOver(overlay_.MountOn(text, refusal), refusal);
+    overlay_ = {};
+    return is_mounted;
+  }
+
   bool MakeUserNamespace(Refusal* refusal) {
     return EnterUserNamespace(0, Layer::kUserNamespace, refusal) &&
            HandOverNamespace("/proc/self/ns/user", refusal);
@@ -445,6 +329,16 @@ class Steps {
       if (result != 0 && result != -ENOENT) return refusal->Because(node, result);
     }
     return true;
+  }
+
+  static bool MakeOwnMounts(const char* text, Refusal* refusal) {
+    const bool with_user = text[0] == 'u';
+    if (text[with_user ? 1 : 0] != '\0') {
+      return refusal->Because("the order has a step that can't be taken", -EINVAL);
+    }
+    if (with_user && !EnterUserNamespace(0, Layer::kUserNamespace, refusal)) return false;
+    const long made = LeaveMountNamespace();
+    return made == 0 || refusal->Because(Layer::kMountNamespace, made);
   }
 
   bool MakeMountNamespace(Refusal* refusal) {
@@ -497,6 +391,7 @@ class Steps {
   const HostChannel& control_;
   const MappedOrder& order_;
   Overlay overlay_;
+  CacheOverlays caches_;
 };
 
 }  // namespace

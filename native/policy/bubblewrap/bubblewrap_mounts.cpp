@@ -145,14 +145,14 @@ bool Covers(const Mount& mount) {
   return IsBind(mount) || mount.kind == Mount::Kind::kTmpfs || mount.kind == Mount::Kind::kHome;
 }
 
-MountPoint PointIn(const Mount& base, const Mount& mount) {
+MountPoint PointIn(const Mount& base, const Mount& mount, const std::string& workspace) {
   MountPoint point;
   point.mount = *mount.number;
   if (base.number) {
     point.base = MountPoint::Base::kMount;
     point.base_mount = *base.number;
     point.may_make = base.kind == Mount::Kind::kBind;
-  } else if (SamePath(base.target, kWorkspace)) {
+  } else if (SamePath(base.target, workspace)) {
     point.base = MountPoint::Base::kWorkspaceBind;
     point.may_make = true;
   } else {
@@ -172,7 +172,8 @@ HostMounts PlanHostMounts(const BubblewrapPolicy& policy, const HostFacts& facts
   HostMounts planned;
   for (std::size_t i = 0; i < policy.mounts.size(); ++i) {
     const HostMount& mount = policy.mounts[i];
-    auto& list = PathCovers(kWorkspace, mount.guest_path) ? planned.in_workspace : planned.outside;
+    const bool is_inside = PathCovers(policy.workspace_path, mount.guest_path);
+    auto& list = is_inside ? planned.in_workspace : planned.outside;
     list.push_back(
         {.kind = mount.writable ? Mount::Kind::kBind : Mount::Kind::kReadOnlyBind,
          .source = i < facts.mounts.size() ? facts.mounts[i] : mount.host_path,
@@ -183,7 +184,7 @@ HostMounts PlanHostMounts(const BubblewrapPolicy& policy, const HostFacts& facts
   return planned;
 }
 
-std::vector<MountPoint> FindMountPoints(const BubblewrapPlan& plan) {
+std::vector<MountPoint> FindMountPoints(const BubblewrapPlan& plan, const std::string& workspace) {
   std::vector<MountPoint> points;
   for (auto mount = plan.mounts.begin(); mount != plan.mounts.end(); ++mount) {
     if (!mount->number) continue;
@@ -191,7 +192,7 @@ std::vector<MountPoint> FindMountPoints(const BubblewrapPlan& plan) {
     while (base != plan.mounts.begin()) {
       --base;
       if (!Covers(*base) || !PathCovers(base->target, mount->target)) continue;
-      if (IsBind(*base)) points.push_back(PointIn(*base, *mount));
+      if (IsBind(*base)) points.push_back(PointIn(*base, *mount, workspace));
       break;
     }
   }

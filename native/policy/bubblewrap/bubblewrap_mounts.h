@@ -49,7 +49,8 @@ struct MountPoint {
   std::string below;           // relative to the base; empty: the base itself
   bool may_make = false;       // a missing place may be made for as long as the sandbox lasts
 };
-std::vector<MountPoint> FindMountPoints(const BubblewrapPlan& plan);
+std::vector<MountPoint> FindMountPoints(const BubblewrapPlan& plan,
+                                        const std::string& workspace = kWorkspace);
 
 // The files that direct name look-ups. In a sandbox whose network is by domain they lead only to
 // the resolver on its loopback, whatever the host uses.

@@ -133,6 +133,15 @@ void AddMount(Options& options, const Mount& mount) {
       options.push_back(std::to_string(mount.descriptor));
       options.push_back(mount.target);
       break;
+    case Mount::Kind::kCache:
+      if (mount.descriptor >= 0) {
+        AddBind(options, mount, "", "--bind-fd");
+      } else {
+        Add(options, {"--overlay-src"});
+        options.push_back(mount.source);
+        AddOnTarget(options, "--tmp-overlay", mount.target);
+      }
+      break;
     case Mount::Kind::kWord:
       options.push_back(mount.source);
       break;
@@ -267,6 +276,13 @@ void AddHome(std::vector<Mount>& mounts, const BubblewrapPolicy& policy, const H
     mounts.push_back({.kind = Mount::Kind::kSymlink, .source = view.path, .target = view.link});
   }
   Append(mounts, ShownBinds(view));
+  int descriptor = facts.cache_descriptor;
+  for (const ShownCache& cache : view.caches) {
+    mounts.push_back({.kind = Mount::Kind::kCache,
+                      .source = cache.source,
+                      .target = cache.target,
+                      .descriptor = descriptor < 0 ? -1 : descriptor++});
+  }
 }
 
 // Adds the sandbox's own file systems, the home, then the read-only binds in their order. A bind of
@@ -284,12 +300,12 @@ bool AddSystemMounts(std::vector<Mount>& mounts, const std::vector<Mount>& binds
   return root != binds.end();
 }
 
-// Seals everything but /workspace, /tmp and /dev/shm against writes, so the workspace's mount point
-// is made first. A host's "/" is already bound read-only and must have /workspace.
+// Seals everything but the workspace, /tmp and /dev/shm against writes, so the workspace's mount
+// point is made first. A host's "/" is already bound read-only and must have it.
 void SealMounts(std::vector<Mount>& mounts, const std::vector<Mount>& binds, bool has_root_bind,
                 const BubblewrapPolicy& policy, const HostFacts& facts, std::uint64_t tmp_bytes) {
   if (!has_root_bind) {
-    mounts.push_back(OnTarget(Mount::Kind::kDirectory, kWorkspace));
+    mounts.push_back(OnTarget(Mount::Kind::kDirectory, policy.workspace_path));
     mounts.push_back(OnTarget(Mount::Kind::kRemountReadOnly, "/"));
   }
   if (policy.with_dev) mounts.push_back(OnTarget(Mount::Kind::kRemountReadOnly, "/dev"));
@@ -354,11 +370,10 @@ BubblewrapPlan PlanBubblewrap(const BubblewrapPolicy& policy, const HostFacts& f
 
   plan.mounts.push_back({.kind = Mount::Kind::kBind,
                          .source = workspace,
-                         .target = kWorkspace,
+                         .target = policy.workspace_path,
                          .descriptor = facts.bwrap_bind_fd ? descriptor : -1});
   if (!policy.write_workspace) {
-    plan.mounts.push_back(
-        {.kind = Mount::Kind::kRemountReadOnly, .source = "", .target = kWorkspace});
+    plan.mounts.push_back(OnTarget(Mount::Kind::kRemountReadOnly, policy.workspace_path));
   }
   Append(plan.mounts, mounts.in_workspace);
   if (plan.secrets_masked) Append(plan.mounts, PlanMasks(mounts.in_workspace, facts));
@@ -391,7 +406,7 @@ BubblewrapPlan PlanPureBubblewrap(const BubblewrapPolicy& policy, const std::str
   const HostMounts mounts = PlanHostMounts(policy, {}, -1);
   Append(plan.mounts, mounts.outside);
   plan.mounts.push_back(
-      {.kind = Mount::Kind::kBind, .source = policy.shadow_dir, .target = kWorkspace});
+      {.kind = Mount::Kind::kBind, .source = policy.shadow_dir, .target = policy.workspace_path});
   Append(plan.mounts, mounts.in_workspace);
   return plan;
 }
@@ -423,6 +438,8 @@ class Planner {
     of_template.net_by_domain = false;
     of_template.unshare_net = hardening.unshare_net || hardening.net_by_domain;
     for (const Mount& mount : from_.mounts) {
+      // A clone would share the writes of all others.
+      if (mount.kind == Kind::kCache) return CannotClone("it shows caches copy-on-write");
       if (mount.kind == Kind::kProgram || mount.kind == Kind::kWord) {
         return CannotClone(mount.kind == Kind::kWord ? "it has options of the caller's own"
                                                      : "it has no /proc");

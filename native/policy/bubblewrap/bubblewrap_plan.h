@@ -42,7 +42,9 @@ struct Mount {
     kText,             // [--perms 0444] --ro-bind-data descriptor target
     kHome,             // [--perms 0700] [--size N] --tmpfs target
     kFile,             // [--perms 0644] --file descriptor target; `source` is the text
-    kWord,             // source, unchanged: one of the caller's extra words
+    kCache,  // --bind-fd descriptor target: an overlay over `source` that the launcher has
+             // made; in records --overlay-src source --tmp-overlay target
+    kWord,   // source, unchanged: one of the caller's extra words
   };
   Kind kind = Kind::kReadOnlyBind;
   std::string source;
@@ -110,6 +112,7 @@ struct HostFacts {
   bool bwrap_perms = false;
   std::shared_ptr<const HomeView> home;  // null: no home, no tools
   int git_config_descriptor = -1;        // of the text of its ~/.gitconfig
+  int cache_descriptor = -1;             // of its first cache; the others follow
 };
 
 // Returns the policy's plan. The workspace is bound from `workspace` (a real path), by `descriptor`

@@ -14,7 +14,15 @@ namespace native_runner {
 namespace {
 
 // The role of a mount. If two have the same path, the first role in this list wins.
-enum class Role { kFolder, kSecretDirectory, kSecretFile, kPlaceholder, kProtected, kPinned };
+enum class Role {
+  kFolder,
+  kSecretDirectory,
+  kSecretFile,
+  kPlaceholder,
+  kProtected,
+  kNewRepository,
+  kPinned
+};
 
 struct ProjectMount {
   std::string path;
@@ -47,6 +55,7 @@ std::vector<ProjectMount> SortedMounts(const ProjectPolicy& policy, const Projec
   AddMounts(mounts, facts.placeholders,
             facts.host.bwrap_perms ? Role::kPlaceholder : Role::kProtected);
   AddMounts(mounts, facts.protected_paths, Role::kProtected);
+  AddMounts(mounts, facts.new_repositories, Role::kNewRepository);
   AddMounts(mounts, facts.pinned, Role::kPinned);
   std::sort(mounts.begin(), mounts.end(), [](const ProjectMount& a, const ProjectMount& b) {
     const auto left = PathComponents(a.path);
@@ -99,6 +108,12 @@ class PlaceMounts {
         if (IsCovered(closed_, mount.path)) return;
         mounts_->push_back(Bind(Mount::Kind::kReadOnlyBind, mount.path));
         closed_.push_back(mount.path);
+        break;
+      case Role::kNewRepository:
+        if (IsCovered(closed_, mount.path)) return;
+        mounts_->push_back({.kind = Mount::Kind::kBind,
+                            .source = JoinPath(mount.path, kNewRepository),
+                            .target = mount.path});
         break;
       case Role::kPinned:
         if (IsCovered(closed_, mount.path)) return;

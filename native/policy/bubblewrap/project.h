@@ -30,6 +30,9 @@ struct ProjectPolicy {
   EnvironmentPolicy environment;
 };
 
+// In the placeholder of a `.git`: what commands see as `.git`, and make a repository in.
+constexpr const char* kNewRepository = "native-runner-new";
+
 // The host's state of a project when a run starts. Every path is real.
 struct ProjectFacts {
   HostFacts host;                    // with the secrets of root and of the policy
@@ -38,6 +41,8 @@ struct ProjectFacts {
   std::vector<std::string> pinned;   // directories above `protected_paths`
   std::vector<std::string> protected_paths;
   std::vector<std::string> placeholders;  // empty directories at protected paths that do not exist
+  // Paths of `.git` where there is no repository: the directory kNewRepository in them shows there.
+  std::vector<std::string> new_repositories;
 };
 
 // Returns kInvalidValue, naming the field.

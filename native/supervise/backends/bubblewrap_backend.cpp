@@ -221,8 +221,10 @@ std::shared_ptr<const DenialScene> SceneOf(const BubblewrapPolicy& policy,
                                            const std::string& workspace) {
   DenialScene scene{.wall = DenialScene::Wall::kBubblewrap,
                     .mounts = plan.mounts,
+                    .workspace_path = policy.workspace_path,
                     .workspace = workspace,
                     .home = home == nullptr ? "" : home->directory,
+                    .hidden = home == nullptr ? std::vector<HiddenTools>() : home->hidden,
                     .may_write_workspace = policy.write_workspace,
                     .network = policy.network};
   if (policy.with_landlock) scene.rules = LandlockRulesInside(policy, home);
@@ -246,9 +248,10 @@ void AddNetwork(const NetworkPolicy& network, const std::vector<NameFile>& files
 
 RunRecord BubblewrapBackend::Unprepared(const ExecRequest& request) const {
   const auto relative = WorkspaceRelative(request.cwd, "");
-  const std::string cwd = relative ? JoinPath(kWorkspace, relative.value()) : kWorkspace;
+  const std::string& workspace = policy_.workspace_path;
+  const std::string cwd = relative ? JoinPath(workspace, relative.value()) : workspace;
   RunRecord record =
-      RecordOf(policy_.bwrap_path, TextOf(PlanPureBubblewrap(policy_, kWorkspace)), cwd, request);
+      RecordOf(policy_.bwrap_path, TextOf(PlanPureBubblewrap(policy_, workspace)), cwd, request);
   record.is_by_domain = policy_.network == Network::kByDomain;
   return record;
 }
@@ -278,11 +281,11 @@ const BubblewrapBackend::CachedPlan& BubblewrapBackend::PlanFor(HostFacts facts,
   CachedPlan made;
   const BubblewrapPlan plan =
       PlanBubblewrap(policy_, facts, workspace, facts.bwrap_bind_fd ? kFirstFolderDescriptor : -1,
-                     kWorkspace, tmp_bytes, kLauncherDescriptor);
+                     policy_.workspace_path, tmp_bytes, kLauncherDescriptor);
   made.text = TextOf(plan);
   made.layers = BubblewrapLayers(plan);
   made.scene = SceneOf(policy_, plan, facts.home.get(), workspace);
-  made.places = FindMountPoints(plan);
+  made.places = FindMountPoints(plan, policy_.workspace_path);
   made.fingerprint = PlanFingerprint(plan);
   if (policy_.by_domain) AddNetwork(*policy_.by_domain, facts.name_files, &made.fingerprint);
   made.mount_points =
@@ -345,12 +348,19 @@ std::optional<Error> BubblewrapBackend::TakeHome(const ExecRequest& request,
                                                  HostFacts* facts) const {
   facts->home = request.home || !policy_.shown ? request.home : policy_.shown->view();
   if (!facts->home) return std::nullopt;
+  if (!facts->home->caches.empty() && !facts->bwrap_bind_fd) {
+    Error error = LacksOption(policy_.bwrap_path, "--bind-fd");
+    error.message += ", which `caches` needs";
+    error.fix += ", or leave caches out";
+    return error;
+  }
   if (!facts->home->failure.empty()) {
     return Error{ErrorCode::kSetup, facts->home->failure, facts->home->fix};
   }
   const std::size_t bound = facts->bwrap_bind_fd ? 1 + policy_.mounts.size() : 0;
   facts->git_config_descriptor =
       kFirstFolderDescriptor + static_cast<int>(bound + facts->name_files.size());
+  facts->cache_descriptor = facts->git_config_descriptor + 1;
   return std::nullopt;
 }
 
@@ -391,8 +401,8 @@ void BubblewrapBackend::RecordRun(const ExecRequest& request, const CachedPlan& 
                                   Preparation* preparation) const {
   const bool strict = policy_.isolation == Isolation::kStrict;
   preparation->scene = cached.scene;
-  preparation->record =
-      RecordOf(policy_.bwrap_path, cached.text, JoinPath(kWorkspace, host.cwd), request);
+  preparation->record = RecordOf(policy_.bwrap_path, cached.text,
+                                 JoinPath(policy_.workspace_path, host.cwd), request);
   auto& layers = preparation->record.layers;
   layers.Add(cached.layers);
   layers.Add(Layer::kNoNewPrivs);
@@ -409,14 +419,14 @@ std::optional<Error> BubblewrapBackend::OrderConfinement(const ExecRequest& requ
                                                          Preparation* preparation) const {
   OrderHeader& order = preparation->order;
   // The launcher enters `cwd`. bwrap, which may be started before it is known, stays at the root.
-  if (!host.cwd.empty()) preparation->cwd = JoinPath(kWorkspace, host.cwd);
+  if (!host.cwd.empty()) preparation->cwd = JoinPath(policy_.workspace_path, host.cwd);
   if (policy_.with_landlock) {
     if (LandlockAbi() == 0) return NoLandlock();
     order.flags |= kOrderLandlock | kOrderScoped;
     order.required.Add(Layer::kLandlockFiles);
     preparation->rules = LandlockRulesInside(policy_, home);
   }
-  if (host.mounted && host.mounted->copy.empty()) OrderRenames(kWorkspace, preparation);
+  if (host.mounted && host.mounted->copy.empty()) OrderRenames(policy_.workspace_path, preparation);
   if (request.Is<SessionSandbox>()) order.flags |= kOrderSession;
   return ApplyRequired(policy_.required, preparation);
 }
@@ -440,6 +450,50 @@ void BubblewrapBackend::AllowReuse(const ExecRequest& request, const CachedPlan&
   plan->clones_of = 0;
 }
 
+namespace {
+
+const MountedCache* FindCache(const MountedWorkspace& mounted, const std::string& source) {
+  for (const MountedCache& cache : mounted.caches) {
+    if (cache.source == source) return &cache;
+  }
+  return nullptr;
+}
+
+Error NoSharedCache(const std::string& source) {
+  return Error{ErrorCode::kSetup, "the transaction does not show the cache " + source,
+               "open it with a runner whose `caches` has it"};
+}
+
+}  // namespace
+
+// A transaction's commands share its overlays. Else the launcher makes an overlay over each cache
+// and puts its root at the number. Until then the number is no directory, so that bwrap can't bind
+// the host's cache itself.
+std::optional<Error> BubblewrapBackend::GiveCaches(const HostFacts& facts,
+                                                   const MountedWorkspace* mounted, int launcher,
+                                                   SpawnPlan* plan) const {
+  if (!facts.home) return std::nullopt;
+  int number = facts.cache_descriptor;
+  for (const ShownCache& cache : facts.home->caches) {
+    if (mounted != nullptr) {
+      const MountedCache* const shared = FindCache(*mounted, cache.source);
+      if (shared == nullptr) return NoSharedCache(cache.source);
+      plan->spawn.inherited.push_back({shared->root.get(), number++});
+      continue;
+    }
+    TRY_ASSIGN(const auto directory,
+               OpenPath(cache.source.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW));
+    TRY_ASSIGN(const auto identity, IdentityOf(directory.get()));
+    std::string step = std::to_string(number) + ":" + std::to_string(identity.device) + ":" +
+                       std::to_string(identity.inode) + ":" + cache.source;
+    for (const std::string& name : cache.hidden)
+      step += '\n' + name;
+    plan->caches.push_back(std::move(step));
+    plan->spawn.inherited.push_back({launcher, number++});
+  }
+  return std::nullopt;
+}
+
 // Hands over the directories and files that the plan binds by descriptor, and bwrap itself.
 std::optional<Error> BubblewrapBackend::GiveDescriptors(const CachedPlan& cached, HostParts host,
                                                         const Program& program, int launcher,
@@ -456,6 +510,8 @@ std::optional<Error> BubblewrapBackend::GiveDescriptors(const CachedPlan& cached
     TRY_ASSIGN(auto made, MemoryFile("gitconfig", text.data(), text.size(), false));
     plan->spawn.Give(std::move(made), cached.facts.git_config_descriptor);
   }
+  TRY(GiveCaches(cached.facts, host.mounted.get(), launcher, plan));
+  plan->cache_bytes = cached.tmp_bytes;
   return OrderSpawn(program, cached.text, launcher, policy_.with_proc, plan);
 }
 
@@ -469,7 +525,7 @@ Result<Preparation> BubblewrapBackend::Plan(const ExecRequest& request, const Pr
   Preparation preparation;
   SpawnPlan& plan = preparation.plan.emplace<SpawnPlan>();
   plan.own_pid_namespace = strict;
-  plan.workspace = kWorkspace;
+  plan.workspace = policy_.workspace_path;
   preparation.order.flags = kOrderNoNewPrivs | kOrderSeccomp;
   if (strict) preparation.order.flags |= kOrderIsInit | kOrderNoCapabilities;
   TRY(ApplyLimits(request.limits, shared.cgroups, strict && !host.facts.is_root, &preparation));

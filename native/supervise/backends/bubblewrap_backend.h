@@ -128,6 +128,8 @@ class BubblewrapBackend : public Backend {
   void AllowReuse(const ExecRequest& request, const CachedPlan& cached, const HostParts& host,
                   const Program& program, const std::string& cold_reason, const HostView& view,
                   SpawnPlan* plan) const;
+  std::optional<Error> GiveCaches(const HostFacts& facts, const MountedWorkspace* mounted,
+                                  int launcher, SpawnPlan* plan) const;
   std::optional<Error> GiveDescriptors(const CachedPlan& cached, HostParts host,
                                        const Program& program, int launcher, SpawnPlan* plan) const;
 

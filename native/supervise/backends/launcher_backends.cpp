@@ -17,6 +17,7 @@
 #include "protocol/order.h"
 #include "supervise/os/file.h"
 #include "supervise/os/file_threads.h"
+#include "supervise/project/private_home.h"
 
 namespace native_runner {
 
@@ -86,11 +87,12 @@ bool HoldsSecret(const std::vector<std::string>& secrets, const std::string& dir
   });
 }
 
+// `kind`: of the rules that allow reading.
 void AddAround(const std::vector<std::string>& secrets, const std::string& path,
-               std::vector<std::string>* rules) {
+               std::vector<std::string>* rules, char kind = kRuleRead) {
   if (IsSecret(secrets, path)) return;
   if (!HoldsSecret(secrets, path)) {
-    rules->push_back(Rule(kRuleRead, path));
+    rules->push_back(Rule(kind, path));
     return;
   }
   rules->push_back(Rule(kRuleList, path));
@@ -110,7 +112,7 @@ void AddAround(const std::vector<std::string>& secrets, const std::string& path,
       if (is_link && HoldsSecret(secrets, real.data())) continue;
       if (IsSecret(secrets, real.data())) continue;
     }
-    AddAround(secrets, below, rules);
+    AddAround(secrets, below, rules, kind);
   }
   closedir(entries);
 }
@@ -129,10 +131,31 @@ std::optional<Error> Missing(const std::vector<std::string>& directories, bool n
   return std::nullopt;
 }
 
+// A file that is shown as this one would be empty in a sandbox with mounts.
+constexpr std::string_view kMask = "/dev/null";
+
+// Adds what is read of the host's tools. One that has gone since it was found gets no rule.
+void AddTools(const HomeView& view, std::vector<std::string> hidden,
+              std::vector<std::string>* rules) {
+  std::array<char, PATH_MAX> real{};
+  for (const ShownPath& each : view.shown) {
+    if (each.source != kMask) continue;
+    NotePath(each.target);
+    hidden.emplace_back(realpath(each.target.c_str(), real.data()) != nullptr ? real.data()
+                                                                              : each.target);
+  }
+  for (const auto* paths : {&view.shown, &view.followed}) {
+    for (const ShownPath& each : *paths) {
+      if (each.source != kMask) AddAround(hidden, each.source, rules, kRuleReadEntry);
+    }
+  }
+}
+
 }  // namespace
 
 Result<std::vector<std::string>> LandlockRules(const LandlockPolicy& policy, const Secrets& secrets,
-                                               const std::string& workspace) {
+                                               const std::string& workspace, const HomeView* view,
+                                               const std::string& home) {
   std::vector<std::string> reads;
   std::vector<std::string> writes;
   TRY(Missing(policy.read_dirs, policy.read_dirs_named, "fsReadDirs", &reads));
@@ -145,8 +168,13 @@ Result<std::vector<std::string>> LandlockRules(const LandlockPolicy& policy, con
     AddAround(hidden, realpath(directory.c_str(), real.data()) != nullptr ? real.data() : directory,
               &rules);
   }
+  if (view != nullptr) AddTools(*view, hidden, &rules);
   for (const std::string& directory : writes)
     rules.push_back(Rule(kRuleWrite, directory));
+  if (!home.empty()) {
+    rules.push_back(Rule(kRuleRead, home));
+    rules.push_back(Rule(kRuleWrite, home));
+  }
   if (policy.read_workspace) rules.push_back(Rule(kRuleRead, workspace));
   if (policy.write_workspace) rules.push_back(Rule(kRuleWrite, workspace));
   for (const char* device : kDevices) {
@@ -156,7 +184,7 @@ Result<std::vector<std::string>> LandlockRules(const LandlockPolicy& policy, con
 }
 
 std::vector<std::string> LandlockRulesInside(const BubblewrapPolicy& policy, const HomeView* home) {
-  std::vector<std::string> rules = {Rule(kRuleRead, "/"), Rule(kRuleWrite, kWorkspace),
+  std::vector<std::string> rules = {Rule(kRuleRead, "/"), Rule(kRuleWrite, policy.workspace_path),
                                     Rule(kRuleWrite, "/tmp")};
   if (home != nullptr && !home->path.empty()) rules.push_back(Rule(kRuleWrite, home->path));
   for (const HostMount& mount : policy.mounts) {
@@ -188,6 +216,29 @@ std::optional<Error> CheckWriteDirs(const MountedWorkspace& mounted, const Landl
   return std::nullopt;
 }
 
+// The same for a home on the host: it may be the transaction's own.
+std::optional<Error> CheckOwnHome(const MountedWorkspace& mounted, const std::string& home) {
+  if (home.empty() || !HoldsState(mounted, home) ||
+      home == JoinPath(mounted.state, kTransactionHome)) {
+    return std::nullopt;
+  }
+  return Error{ErrorCode::kSetup,
+               "the home " + QuotedShort(home) + " would let commands write to " + mounted.state +
+                   ", where the transaction is kept",
+               "keep transactions elsewhere (option `directory`), or use another `home`"};
+}
+
+// True if commands of other runs can't reach the homes by what the policy lets all of them use.
+bool IsAlone(const LandlockPolicy& policy, const std::string& homes) {
+  if (homes.empty()) return false;
+  const auto reaches = [&homes](const std::string& path) {
+    return PathCovers(RealPathAsFar(path), homes);
+  };
+  return std::none_of(policy.read_dirs.begin(), policy.read_dirs.end(), reaches) &&
+         std::none_of(policy.write_dirs.begin(), policy.write_dirs.end(), reaches) &&
+         !reaches(policy.shadow_dir);
+}
+
 }  // namespace
 
 Error NoLandlock() {
@@ -211,18 +262,40 @@ RunRecord LandlockBackend::Unprepared(const ExecRequest& request) const {
 
 void LandlockBackend::Prepare(const ExecRequest& request, SupervisorContext& shared,
                               Ready ready) const {
+  if (const auto home = ViewFor(request)) RemoveLeftHomesOnce(*home, shared);
+  const bool answers = shared.files == nullptr || shared.mount_table.AreLocal();
   PlanFromHost(
       request, shared,
-      [this, &shared](const ExecRequest& asked, const HostView& view) {
-        return Plan(asked, shared, view);
+      [this, &shared, answers](const ExecRequest& asked, const HostView& view) {
+        return Plan(asked, shared, view, answers);
       },
       std::move(ready));
 }
 
+// The view that the request's variables fit, or the current one for a session.
+std::shared_ptr<const HomeView> LandlockBackend::ViewFor(const ExecRequest& request) const {
+  return request.home || !policy_.shown ? request.home : policy_.shown->view();
+}
+
+// Removes what hosts have left that died while commands ran.
+void LandlockBackend::RemoveLeftHomesOnce(const HomeView& view, SupervisorContext& shared) const {
+  if (view.homes.empty() || shared.files == nullptr || has_removed_left_homes_.exchange(true)) {
+    return;
+  }
+  const auto homes = std::make_shared<const std::string>(view.homes);
+  shared.files->Do(
+      homes.get(), [homes] { RemoveLeftHomes(*homes); },
+      [](const std::optional<Error>& /*late*/) {});
+}
+
 Result<Preparation> LandlockBackend::Plan(const ExecRequest& request,
-                                          const SupervisorContext& shared,
-                                          const HostView& view) const {
+                                          const SupervisorContext& shared, const HostView& view,
+                                          bool answers) const {
   if (LandlockAbi() == 0) return NoLandlock();
+  const auto shown = ViewFor(request);
+  if (shown && !shown->failure.empty()) {
+    return Error{ErrorCode::kSetup, shown->failure, shown->fix};
+  }
   TRY_ASSIGN(auto relative, WorkspaceRelative(request.cwd, "NativeRunner.exec"));
   if (request.Is<SessionSandbox>() && request.limits.memory_bytes) {
     return Error{ErrorCode::kSetup, "Landlock has no private /tmp, which tmpBytes is the size of",
@@ -233,10 +306,21 @@ Result<Preparation> LandlockBackend::Plan(const ExecRequest& request,
   if (entered) {
     TRY(TakeCopy(*entered, &workspace));
   }
-  TRY_ASSIGN(auto rules, LandlockRules(policy_, view.host.FindSecrets(), workspace.path));
+  std::string home = shown ? shown->directory : "";
+  std::shared_ptr<const PrivateHome> own;
+  if (shown && !shown->homes.empty() && !request.Is<ExplainCall>()) {
+    TRY_ASSIGN(own, PrivateHome::Make(shown->homes, shown->git_config, shared.files, answers));
+    home = own->path();
+  }
+  TRY_ASSIGN(auto rules,
+             LandlockRules(policy_, view.host.FindSecrets(), workspace.path, shown.get(), home));
 
   Preparation preparation;
   SpawnPlan& plan = preparation.plan.emplace<SpawnPlan>();
+  if (own) {
+    preparation.home = home;
+    plan.holds = own;
+  }
   preparation.rules = std::move(rules);
   plan.workspace = workspace.path;
   preparation.scene = std::make_shared<const DenialScene>(
@@ -259,6 +343,7 @@ Result<Preparation> LandlockBackend::Plan(const ExecRequest& request,
     layers.Add(Layer::kNoSockets);
   }
   if (geteuid() == 0) layers.Add(Layer::kSecretsMasked);
+  if (shown && IsAlone(policy_, shown->homes)) layers.Add(Layer::kPrivateHome);
   if (entered) layers.Add(LayerOf(*entered));
   TRY(ApplyLimits(request.limits, shared.cgroups, false, &preparation));
   if (request.Is<SessionSandbox>()) preparation.order.flags |= kOrderSession;
@@ -267,6 +352,7 @@ Result<Preparation> LandlockBackend::Plan(const ExecRequest& request,
   plan.spawn.argv = {"native-runner-launcher"};
   if (entered) {
     TRY(CheckWriteDirs(*entered, policy_));
+    TRY(CheckOwnHome(*entered, home));
     const int launcher = shared.launcher.get();
     TRY(EnterMounted(entered, workspace.directory.get(), launcher, &plan));
   }

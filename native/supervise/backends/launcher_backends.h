@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <string>
 #include <vector>
 
@@ -35,9 +36,13 @@ class LocalBackend : public Backend {
 // Returns the rules of a Landlock policy for this host, in the order's form (protocol/order.h):
 // existing directories, the workspace, and the devices that every program needs. Since Landlock can
 // only allow, a read directory that holds root's secrets is replaced by its other entries. kSetup
-// if a directory that the caller named does not exist.
+// if a directory that the caller named does not exist. `view`: of the host's tools, or null: a
+// directory of theirs that holds a file of credentials is replaced by its other entries too.
+// `home`: a directory that commands may read and write; empty: none.
 Result<std::vector<std::string>> LandlockRules(const LandlockPolicy& policy, const Secrets& secrets,
-                                               const std::string& workspace);
+                                               const std::string& workspace,
+                                               const HomeView* view = nullptr,
+                                               const std::string& home = "");
 
 // Returns the rules of the wall inside a Bubblewrap sandbox: read everything, write where bwrap
 // allows it. `home`: the view that the sandbox has, or null.
@@ -50,7 +55,8 @@ int LandlockAbi();
 Error NoLandlock();
 
 // Plans commands confined by the launcher alone: Landlock for files, seccomp for the network, no
-// capabilities, and a pid namespace if one may be made. Paths are the host's own.
+// capabilities, and a pid namespace if one may be made. Paths are the host's own. HOME is a
+// directory that is made for the run or session, see PrivateHome, or one that the policy names.
 class LandlockBackend : public Backend {
  public:
   // With a transaction, its overlay is at the workspace's path.
@@ -63,11 +69,15 @@ class LandlockBackend : public Backend {
   const LandlockPolicy& policy() const { return policy_; }
 
  private:
+  // `answers`: all mounted file systems are this machine's own.
   Result<Preparation> Plan(const ExecRequest& request, const SupervisorContext& shared,
-                           const HostView& view) const;
+                           const HostView& view, bool answers) const;
+  std::shared_ptr<const HomeView> ViewFor(const ExecRequest& request) const;
+  void RemoveLeftHomesOnce(const HomeView& view, SupervisorContext& shared) const;
 
   LandlockPolicy policy_;
   TransactionOfBackend transaction_;
+  mutable std::atomic<bool> has_removed_left_homes_ = false;
 };
 
 }  // namespace native_runner

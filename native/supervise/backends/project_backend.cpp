@@ -81,11 +81,13 @@ Result<Preparation> ProjectBackend::Plan(const ExecRequest& request, const Progr
   TRY(ApplyLimits(request.limits, shared.cgroups, !is_root, &preparation));
   const LayerRecord limit_layers = std::move(preparation.record.layers);
   const bool size_tmp = program.features.size && request.limits.memory_bytes;
-  const int first = program.features.bind_fd ? kFirstFolderDescriptor : -1;
+  // The mounts that keep links are the launcher's: a folder's descriptor leads past them.
+  const bool binds_by_fd = program.features.bind_fd && scene.links.empty();
+  const int first = binds_by_fd ? kFirstFolderDescriptor : -1;
   const std::uint64_t tmp_bytes = size_tmp ? *request.limits.memory_bytes : 0;
   BubblewrapPlan plan = PlanProject(policy_, scene.facts, first, tmp_bytes);
   if (policy_.network == Network::kByDomain && policy_.by_domain) {
-    const std::size_t bound = program.features.bind_fd ? folders.size() : 0;
+    const std::size_t bound = binds_by_fd ? folders.size() : 0;
     FindNameFiles(policy_.by_domain->rules, plan.mounts,
                   kFirstFolderDescriptor + static_cast<int>(bound), &scene.facts.host);
     plan = PlanProject(policy_, scene.facts, first, tmp_bytes);
@@ -110,12 +112,13 @@ Result<Preparation> ProjectBackend::Plan(const ExecRequest& request, const Progr
     preparation.rules = std::move(scene.rules);
   }
   if (mounted && mounted->copy.empty()) OrderRenames(mounted->path, &preparation);
-  if (program.features.bind_fd) {
+  if (binds_by_fd) {
     int number = kFirstFolderDescriptor;
     for (Workspace& folder : folders)
       spawns.spawn.Give(std::move(folder.directory), number++);
   }
   TRY(GiveNameFiles(scene.facts.host.name_files, &spawns.spawn));
+  spawns.links = std::move(scene.links);
   spawns.holds = std::make_shared<const ProjectScene>(std::move(scene));
   TRY(OrderSpawn(program, text, shared.launcher.get(), true, &spawns));
   TRY(OrderNetwork(policy_.network, policy_.by_domain, &preparation, &spawns));

@@ -176,7 +176,7 @@ FingerprintPlan PlanFingerprint(const BubblewrapPlan& plan) {
   }
   for (const Mount& mount : plan.mounts) {
     const bool by_path = IsBind(mount) && mount.descriptor < 0;
-    if (by_path) made.paths.push_back({mount.source, false});
+    if (by_path || mount.kind == Mount::Kind::kCache) made.paths.push_back({mount.source, false});
     const bool is_same = by_path && mount.source == mount.target;
     if (is_same || mount.kind == Mount::Kind::kWord) continue;
     std::string place = PlaceOnHost(mount, plan.mounts);

@@ -79,23 +79,16 @@ std::string RealPathOrItself(const std::string& path) {
   return realpath(path.c_str(), resolved.data()) == nullptr ? path : resolved.data();
 }
 
-// Returns the text of the link `path`, or empty.
-std::string TextOf(const std::string& path) {
-  std::array<char, PATH_MAX> text{};
-  const ssize_t size = readlink(path.c_str(), text.data(), text.size());
-  return size <= 0 ? std::string() : std::string(text.data(), static_cast<std::size_t>(size));
-}
-
 // Returns true if the link leads to `real` in one step, along no other link.
 bool LeadsStraight(const std::string& path, const std::string& real) {
-  const std::string text = TextOf(path);
+  const std::string text = ReadLink(AT_FDCWD, path).value_or("");
   return (text.starts_with('/') ? text : path.substr(0, path.rfind('/') + 1) + text) == real;
 }
 
 // Returns the text for an equal link: its own text if that leads straight to the real directory
 // (usr/bin for /bin), else the real path.
 std::string LinkText(const std::string& path, const std::string& real) {
-  const std::string text = TextOf(path);
+  const std::string text = ReadLink(AT_FDCWD, path).value_or("");
   return !text.empty() && "/" + text == real ? text : real;
 }
 
