@@ -1,5 +1,5 @@
 import { statSync } from "node:fs";
-import { isAbsolute, join, relative } from "node:path";
+import { isAbsolute, join, relative, resolve } from "node:path";
 
 import type { ProjectRunnerOptions } from "../../types/addon.js";
 import type { AuditLogTarget } from "../../types/audit-log.js";
@@ -15,6 +15,9 @@ import { defaultSecrets, homes, kProtectedNames, kReadOnlyOfHome } from "../prot
 import type { Supervised } from "../runners/supervised.js";
 import { outputText } from "./output-text.js";
 import { ProjectTransaction, projectRunner, workingRunner } from "./project-runner.js";
+
+/** Variables that name a directory for temporary files. */
+const kTemporary: readonly string[] = ["TEMP", "TEMPDIR", "TMP", "TMPDIR"];
 
 const kOutputBytes = 64 * 1024;
 const kTimeoutMs = 60_000;
@@ -118,8 +121,8 @@ function chosenNetwork(allowNetwork: unknown, network: BubblewrapNetwork | undef
  * automatically. The network is denied unless allowed. Everything else is like `BubblewrapNativeRunner`.
  *
  * While a command runs, each path of `readOnly` that does not exist is represented in its folder by an empty
- * directory, or within `.git` by a small file, since Linux can only protect existing paths; it is removed
- * when `exec` settles.
+ * directory, or a small file where programs read a file, since Linux can only protect existing paths; it is
+ * removed when `exec` settles.
  *
  * @example
  * const bwrap = new Bwrap("/home/me/project");
@@ -216,6 +219,7 @@ export class Bwrap {
     const stop = endAtExit(runner);
     const input = {
       argv: ["/bin/sh", "-c", "--", command], // "--": a command may begin with a dash
+      env: this.#temporary(),
       limits: this.#limits,
       signal,
     };
@@ -239,6 +243,19 @@ export class Bwrap {
   async transaction(): Promise<Transaction> {
     if (this.#transaction !== undefined) return this.#transaction.current();
     throw invalidState("this Bwrap has no transaction: make it with { transaction: true }");
+  }
+
+  /** The host's directory for temporary files is hidden or can't be written: commands have the private /tmp instead. */
+  #temporary(): Record<string, string> {
+    const { envPolicy = "scrub" } = this.#native;
+    const passes = (name: string) => !Array.isArray(envPolicy) || envPolicy.includes(name);
+    const isOut = (value: string) =>
+      isAbsolute(value) && !this.folders.some((each) => isInside(resolve(value), each));
+    const replaced = kTemporary.filter((name) => {
+      const value = process.env[name] ?? "";
+      return envPolicy !== "clean" && passes(name) && isOut(value);
+    });
+    return Object.fromEntries(replaced.map((name) => [name, "/tmp"]));
   }
 
   #ownRunner(): Promise<Supervised> {

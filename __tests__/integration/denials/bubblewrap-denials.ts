@@ -3,6 +3,7 @@
  * through. OUTSIDE in it is a directory of the host's that no sandbox shows.
  */
 
+import { execFileSync } from "node:child_process";
 import { chmodSync, mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
@@ -15,6 +16,8 @@ export type Row = {
   /** Of the runner, besides the workspace. "shown": OUTSIDE is mounted read-only. */
   kind?: "shown" | "read-only workspace" | "landlock" | "firejail" | "network";
   limits?: Record<string, number>;
+  /** The program only looks if it is there. */
+  isLookedFor?: boolean;
   /** uid 0 has no such limit without a cgroup, or nobody to be kept from. */
   isForUser?: boolean;
   denial: Partial<Denial>;
@@ -36,6 +39,11 @@ export function fillOutside(outside: string, workspace: string): void {
     chmodSync(join(outside, name), 0o755);
   }
   symlinkSync(join(outside, "file"), join(workspace, "link"));
+  const git = (...words: string[]) =>
+    execFileSync("git", ["-C", outside, "-c", "user.name=a", "-c", "user.email=a@b", ...words]);
+  git("init", "-q", "repository");
+  git("-C", "repository", "commit", "-q", "--allow-empty", "-m", "one");
+  git("-C", "repository", "worktree", "add", "-q", join(workspace, "tree"));
 }
 
 const read = { kind: "read", by: "bubblewrap", errno: "ENOENT" } as const;
@@ -47,6 +55,13 @@ export const system = (number: number, ...args: number[]) =>
 
 export const kRows: readonly Row[] = [
   { name: "a file", script: "cat OUTSIDE/file", denial: read, grant: "mounts" },
+  {
+    name: "a linked worktree's repository",
+    script: "git -C tree status && git -C tree log",
+    isLookedFor: true,
+    denial: read,
+    grant: "mounts",
+  },
   { name: "a shell's input", script: "read line < OUTSIDE/file", denial: read, grant: "mounts" },
   {
     name: "python's open",

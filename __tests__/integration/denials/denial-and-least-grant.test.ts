@@ -66,7 +66,11 @@ describeSandboxed("denials", () => {
           ? new FirejailNativeRunner(options)
           : new BubblewrapNativeRunner(options as BubblewrapNativeRunnerOptions);
     const script = row.script.replaceAll("OUTSIDE", outside);
-    const result = await made.exec({ argv: ["bash", "-c", script], limits, explain: true });
+    const result = await made.exec({
+      argv: ["bash", "-c", script],
+      limits,
+      explain: row.isLookedFor ? "lookups" : true,
+    });
     if ("close" in made) await made.close();
     return result;
   };

@@ -249,6 +249,71 @@ const kAttacks: Attack[] = [
       'git init -q --bare . && git config core.bare false && git config core.worktree "$PWD" && git config core.fsmonitor "$EVIL"',
     used: "plain",
   },
+  {
+    title: "a new repository's hook",
+    make: () => scene("plain"),
+    script: 'git init -q . && cp "$EVIL" .git/hooks/pre-commit',
+    used: "plain",
+  },
+  {
+    title: "a new repository's hook by another case of the name",
+    make: () => scene("plain"),
+    script:
+      'git init -q . && rm -r .git/hooks && mkdir .git/Hooks && cp "$EVIL" .git/Hooks/pre-commit && ln -s Hooks .git/hooks',
+    used: "plain",
+  },
+  {
+    title: "a new repository's configuration",
+    make: () => scene("plain"),
+    script: 'git init -q . && git config core.fsmonitor "$EVIL"',
+    used: "plain",
+  },
+  {
+    title: "a new repository's hooks elsewhere",
+    make: () => scene("plain"),
+    script: 'git init -q . && mkdir h && cp "$EVIL" h/pre-commit && git config core.hooksPath h',
+    used: "plain",
+  },
+  {
+    title: "a file that a new repository's configuration includes",
+    make: () => scene("plain"),
+    script:
+      'git init -q . && git config include.path ../more && git config -f more core.fsmonitor "$EVIL"',
+    used: "plain",
+  },
+  {
+    title: "a link as a new repository's configuration",
+    make: () => scene("plain"),
+    script:
+      'git init -q . && git config core.fsmonitor "$EVIL" && mv .git/config more && ln -s ../more .git/config',
+    used: "plain",
+  },
+  {
+    title: "a new repository's configuration of its worktree",
+    make: () => scene("plain"),
+    script:
+      'git init -q . && git config extensions.worktreeConfig true && git config -f .git/config.worktree core.fsmonitor "$EVIL"',
+    used: "plain",
+  },
+  {
+    title: "a new repository led to another common directory",
+    make: () => scene("plain"),
+    script: `git init -q . && ${kDecoy} $PWD/d && echo ../d > .git/commondir`,
+    used: "plain",
+  },
+  {
+    title: "a new repository's submodule",
+    make: () => scene("plain"),
+    script: `git init -q . && git init -q lib && git -C lib -c user.name=a -c user.email=a@b commit -q --allow-empty -m one && git -c protocol.file.allow=always submodule add -q ./lib sub && git config -f .git/modules/sub/config core.fsmonitor "$EVIL"`,
+    used: "plain",
+  },
+  {
+    title: "a new repository's further worktree",
+    make: () => scene("plain"),
+    script:
+      'git init -q . && git -c user.name=a -c user.email=a@b commit -q --allow-empty -m one && git config extensions.worktreeConfig true && git worktree add -q w && git config -f .git/worktrees/w/config.worktree core.fsmonitor "$EVIL"',
+    used: "plain/w",
+  },
 ];
 
 function useGit(directory: string): void {
@@ -312,16 +377,21 @@ describeSandboxed("git on the host, after a command", () => {
     for (const name of ["commondir", "config.worktree"]) expect(after).not.toContain(name);
   });
 
-  test("is not set up where it goes by a link that a command could replace", async () => {
-    const { project } = configured("core.hooksPath", "hooks");
-    mkdirSync(join(project, "tools"));
-    symlinkSync("tools", join(project, "hooks"));
-    await expect(new Bwrap(project).exec("echo ran")).rejects.toMatchObject({
-      code: "ERR_SANDBOX_SETUP",
-      message: expect.stringMatching(/main\/hooks can't be protected: it is a symbolic link/),
-    });
-    git(project, "config", "core.hooksPath", "tools");
-    expect(await new Bwrap(project).exec("echo ran")).toBe("ran\n");
+  test("runs nothing of the command's where it goes by a link that a command could replace", async () => {
+    const attack: Attack = {
+      title: "a link to the hooks",
+      make: () => {
+        const made = configured("core.hooksPath", "hooks");
+        mkdirSync(join(made.project, "tools"));
+        symlinkSync("tools", join(made.project, "hooks"));
+        return made;
+      },
+      script:
+        'cp "$EVIL" tools/pre-commit; rm -f hooks && mkdir hooks && cp "$EVIL" hooks/pre-commit',
+      used: "main",
+    };
+    expect(await runs(attack)).toBe(false);
+    expect(await runs(attack, [])).toBe(true);
   });
 
   test("works while a command runs", async () => {

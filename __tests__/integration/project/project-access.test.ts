@@ -229,6 +229,29 @@ describeSandboxed("Bwrap", () => {
     },
   );
 
+  test("temporary files are private where the host's directory for them can't be written", async () => {
+    const top = tempDirectory("temporary");
+    const project = join(top, "project");
+    mkdirSync(join(project, "own"), { recursive: true });
+    const command = 'file=$(mktemp) && dirname "$file"';
+    const textsWith = async (env: Record<string, string>) => {
+      const runs = [
+        { project, command },
+        { project, command: 'echo "$TMPDIR|$TMP"', options: { envPolicy: ["PATH", "TMP"] } },
+        { project, command: 'echo "$TMPDIR|$TMP"', options: { envPolicy: "clean" as const } },
+      ];
+      const { ends } = await runProjectHost(runs, { env });
+      return ends.map(({ text }) => text);
+    };
+    expect(await textsWith({ TMPDIR: "/var/tmp/of-the-host", TMP: "/usr" })).toEqual([
+      "/tmp\n",
+      "|/tmp\n",
+      "|\n",
+    ]);
+    const own = join(project, "own");
+    expect(await textsWith({ TMPDIR: own, TMP: "." })).toEqual([`${own}\n`, "|.\n", "|\n"]);
+  });
+
   test("hides secrets in a home that is not shared, links resolved", async () => {
     const top = tempDirectory("homes");
     const project = join(top, "project");

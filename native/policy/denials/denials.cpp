@@ -11,6 +11,7 @@
 
 #include "policy/denials/file_denials.h"
 #include "policy/denials/grants.h"
+#include "policy/denials/missing_programs.h"
 #include "policy/denials/observation.h"
 
 namespace native_runner {
@@ -310,9 +311,14 @@ std::optional<Denial> DenialOf(const Observation& observation, const DeniedRun& 
   return files.DenialOfAccess(observation);
 }
 
-// True if the run's program was not found.
-bool IsMissing(const DeniedRun& run) {
-  return run.explain && run.outcome.kind == OutcomeKind::kNotFound;
+// Adds the programs that were looked for in vain, unless their execution was denied already.
+void AddMissingPrograms(const DeniedRun& run, const FileDenials& files, DenialLog* log) {
+  for (const Observation& missing : MissingPrograms(run)) {
+    auto denial = files.DenialOfProgram(missing);
+    const auto is_same = [&denial](const Denial& each) { return each.path == denial->path; };
+    if (denial && std::none_of(log->denials.begin(), log->denials.end(), is_same))
+      Add(std::move(*denial), log);
+  }
 }
 
 // True if the command says that it failed.
@@ -342,7 +348,7 @@ const char* DeniedByName(DeniedBy by) {
 }
 
 bool NeedsLook(const DeniedRun& run) {
-  return run.explain && (!run.observations.empty() || IsMissing(run));
+  return run.explain && (!run.observations.empty() || EndedAsMissing(run));
 }
 
 DenialLog ReportDenials(const DeniedRun& run, const LookAtHostPath& look) {
@@ -353,9 +359,7 @@ DenialLog ReportDenials(const DeniedRun& run, const LookAtHostPath& look) {
   for (const Observation& observation : run.observations) {
     if (auto denial = DenialOf(observation, run, files)) Add(std::move(*denial), &log);
   }
-  if (IsMissing(run) && log.denials.empty() && !run.argv.empty()) {
-    if (auto denial = files.DenialOfProgram(run.argv.front())) Add(std::move(*denial), &log);
-  }
+  if (run.explain) AddMissingPrograms(run, files, &log);
   if (run.connections != nullptr) {
     for (const ConnectionRecord& record : run.connections->connections) {
       if (auto denial = DenialOfConnection(record)) Add(std::move(*denial), &log);

@@ -10,6 +10,7 @@
 #include "policy/bubblewrap/bubblewrap_plan.h"
 #include "policy/denials/observation.h"
 #include "policy/network/connections.h"
+#include "policy/options/home.h"
 #include "policy/options/policy.h"
 #include "policy/options/request.h"
 #include "policy/run/outcome.h"
@@ -73,10 +74,12 @@ struct DenialLog {
 struct DenialScene {
   enum class Wall { kBubblewrap, kProject, kLandlock, kFirejail, kNone };
   Wall wall = Wall::kNone;
-  std::vector<Mount> mounts = {};       // of the first two walls: bwrap's, in order
-  std::vector<std::string> rules = {};  // Landlock's, in the order's form (protocol/order.h)
-  std::string workspace = {};           // on the host
-  std::string home = {};                // on the host, of the commands'; empty: it has none there
+  std::vector<Mount> mounts = {};           // of the first two walls: bwrap's, in order
+  std::vector<std::string> rules = {};      // Landlock's, in the order's form (protocol/order.h)
+  std::string workspace_path = kWorkspace;  // the workspace's, inside
+  std::string workspace = {};               // on the host
+  std::string home = {};  // on the host, of the commands'; empty: it has none there
+  std::vector<HiddenTools> hidden = {};
   bool may_write_workspace = true;
   Network network = Network::kDeny;
 };

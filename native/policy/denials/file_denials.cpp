@@ -8,6 +8,7 @@
 
 #include "policy/bubblewrap/bubblewrap_mounts.h"
 #include "policy/denials/grants.h"
+#include "policy/denials/missing_programs.h"
 #include "policy/denials/observation.h"
 #include "policy/text/path.h"
 #include "protocol/order.h"
@@ -34,11 +35,6 @@ constexpr std::array<std::string_view, 9> kLookUps = {"stat",       "lstat",    
                                                       "statx",      "access",   "faccessat",
                                                       "faccessat2", "readlink", "readlinkat"};
 
-// True if the call only checked if a file exists.
-bool IsLookUp(const Observation& observation) {
-  return std::find(kLookUps.begin(), kLookUps.end(), observation.call) != kLookUps.end();
-}
-
 // True if `list`, in the form of PATH, has `directory`.
 bool HasDirectory(std::string_view list, std::string_view directory) {
   for (;;) {
@@ -61,16 +57,14 @@ bool IsTraceOfOthers(const std::string& path) {
 
 }  // namespace
 
+bool IsLookUp(const Observation& observation) {
+  return std::find(kLookUps.begin(), kLookUps.end(), observation.call) != kLookUps.end();
+}
+
 std::string_view NameIn(std::string_view path) {
   while (path.size() > 1 && path.ends_with('/'))
     path.remove_suffix(1);
   return path.substr(path.rfind('/') + 1);
-}
-
-std::string ParentOf(std::string_view path) {
-  const std::string normal = NormalPath(path);
-  const std::size_t slash = normal.rfind('/');
-  return slash == 0 ? "/" : normal.substr(0, slash);
 }
 
 Probes::Probes(const DeniedRun& run) : run_(run) {
@@ -165,7 +159,7 @@ bool Probes::IsProbe(const Observation& observation, const std::string& path,
                      bool is_directory) const {
   const bool is_look_up = IsLookUp(observation);
   if (is_look_up && IsOnTheWay(path)) return true;
-  if (IsNamed(path)) return false;
+  if (IsNamed(path) || !RepositoryOf(path).empty()) return false;
   if (IsBelowAny(kSystemPlaces, path) || IsBelowAny(kCaches, path) || IsSettings(path)) return true;
   if (IsOnSearchPath(path) || IsTraceOfOthers(path)) return true;
   const std::string_view name = NameIn(path);
@@ -192,7 +186,6 @@ namespace {
 constexpr std::array<std::string_view, 15> kOfDirectories = {
     "mkdir",  "mkdirat",  "mknod",     "mknodat", "symlink",  "symlinkat", "link", "linkat",
     "rename", "renameat", "renameat2", "unlink",  "unlinkat", "rmdir",     "creat"};
-constexpr std::string_view kPathVariable = "PATH=";
 constexpr std::string_view kMask = "/dev/null";  // of a file, see PlanMasks
 constexpr std::string_view kNoCapabilities =
     "commands of root have none of root's capabilities, only what the file's mode allows: run the "
@@ -204,6 +197,24 @@ constexpr std::string_view kNoHome =
 
 // Where Nix and Guix keep all programs, readable by all. A program there needs others of them.
 constexpr std::array<std::string_view, 2> kStores = {"/nix/store", "/gnu/store"};
+
+// Under Landlock: what programs read about themselves, as for process.memoryUsage() of Node.
+constexpr std::array<std::string_view, 4> kOwnFiles = {
+    "/proc/self/stat", "/proc/self/statm", "/proc/self/status", "/proc/self/smaps_rollup"};
+constexpr std::string_view kOthersProcess =
+    "Landlock's rules name files that are there, so only the process that the run starts reads its "
+    "own /proc/self, not those that it starts itself; /proc as a whole has the variables of all of "
+    "the user's processes: run the program itself instead of a shell, or use Bubblewrap";
+constexpr std::string_view kSharedMemory =
+    "the shared memory of all of the user's programs is in /dev/shm, and Landlock can't give a run "
+    "one of its own: use Bubblewrap, or name it in `fsReadDirs` and `fsWriteDirs`";
+
+// Returns why no rule of Landlock's should open a path that commands do need; "": one may.
+std::string_view WhyNoRule(const DenialScene& scene, const std::string& path) {
+  if (scene.wall != DenialScene::Wall::kLandlock) return "";
+  if (std::find(kOwnFiles.begin(), kOwnFiles.end(), path) != kOwnFiles.end()) return kOthersProcess;
+  return PathCovers("/dev/shm", path) ? kSharedMemory : "";
+}
 
 bool IsBubblewrap(const DenialScene& scene) {
   return scene.wall == DenialScene::Wall::kBubblewrap || scene.wall == DenialScene::Wall::kProject;
@@ -314,24 +325,15 @@ bool FileDenials::IsFoundElsewhere(const Observation& observation, const std::st
   const std::string name(NameIn(path));
   bool is_on_path = observation.kind == Observation::Kind::kExec;
   bool is_found = false;
-  for (const std::string& variable : run_.environment) {
-    if (!variable.starts_with(kPathVariable)) continue;
-    std::string_view rest = std::string_view(variable).substr(kPathVariable.size());
-    for (bool more = true; more;) {
-      const std::size_t colon = rest.find(':');
-      more = colon != std::string_view::npos;
-      const std::string_view directory = rest.substr(0, colon);
-      if (more) rest.remove_prefix(colon + 1);
-      if (!directory.starts_with('/')) continue;
-      const std::string candidate = JoinPath(directory, name);
-      if (NormalPath(candidate) == NormalPath(path)) {
-        is_on_path = is_on_path || observation.kind == Observation::Kind::kRead;
-        continue;
-      }
-      const auto place = PlaceOf(candidate);
-      is_found = is_found || (place && place->is_there && look_(place->host).executable &&
-                              place->path != NormalPath(path));
+  for (const std::string& directory : SearchPathOf(run_.environment)) {
+    const std::string candidate = JoinPath(directory, name);
+    if (NormalPath(candidate) == NormalPath(path)) {
+      is_on_path = is_on_path || observation.kind == Observation::Kind::kRead;
+      continue;
     }
+    const auto place = PlaceOf(candidate);
+    is_found = is_found || (place && place->is_there && look_(place->host).executable &&
+                            place->path != NormalPath(path));
   }
   return is_on_path && is_found;
 }
@@ -384,7 +386,8 @@ std::optional<Denial> FileDenials::DenialOfPath(const Observation& observation,
   const bool is_directory = look_(place->host).type == HostLookup::Type::kDirectory;
   const bool is_by_the_way =
       is_write ? probes_.IsSideEffect(name) : probes_.IsProbe(observation, name, is_directory);
-  if (is_by_the_way && !is_wanted) return std::nullopt;
+  const std::string_view why_no_rule = WhyNoRule(*run_.scene, name);
+  if (is_by_the_way && !is_wanted && why_no_rule.empty()) return std::nullopt;
   if (IsFoundElsewhere(observation, name)) return std::nullopt;
 
   Denial denial;
@@ -399,6 +402,8 @@ std::optional<Denial> FileDenials::DenialOfPath(const Observation& observation,
       is_refused && is_bubblewrap && !run_.scene->rules.empty() ? DeniedBy::kLandlock : Wall();
   if (is_without_capabilities) {
     denial.not_advised = kNoCapabilities;
+  } else if (!why_no_rule.empty()) {
+    denial.not_advised = why_no_rule;
   } else {
     AddGrant(observation, *place, makes, &denial);
   }
@@ -443,32 +448,44 @@ std::optional<Denial> FileDenials::DenialOfOwnWrite(const Observation& observati
   return denial;
 }
 
-std::optional<Denial> FileDenials::DenialOfProgram(const std::string& program) const {
+std::optional<Denial> FileDenials::DenialOfProgram(const Observation& missing) const {
   if (!run_.scene || run_.scene->wall == DenialScene::Wall::kNone) return std::nullopt;
-  Observation observation;
-  observation.call = "execve";
-  observation.kind = Observation::Kind::kExec;
-  observation.error = ENOENT;
-  if (program.find('/') != std::string::npos) {
-    observation.path = program;
-    return DenialOfPath(observation, program, true);
+  const std::string& name = missing.path;
+  if (name.find('/') != std::string::npos) return DenialOfPath(missing, name, true);
+  const auto is_program = [this](const std::string& path) {
+    const HostLookup host = look_(path);
+    return host.type == HostLookup::Type::kFile && host.executable;
+  };
+  const std::vector<std::string> searched = SearchPathOf(run_.environment);
+  for (const std::string& directory : searched) {
+    Observation at = missing;
+    at.path = JoinPath(directory, name);
+    if (!is_program(at.path)) continue;
+    if (auto denial = DenialOfPath(at, at.path, true)) return denial;
+    if (const auto place = PlaceOf(at.path); place && place->is_there) return std::nullopt;
   }
-  for (const std::string& variable : run_.environment) {
-    if (!variable.starts_with(kPathVariable)) continue;
-    std::string_view rest = std::string_view(variable).substr(kPathVariable.size());
-    for (bool more = true; more;) {
-      const std::size_t colon = rest.find(':');
-      more = colon != std::string_view::npos;
-      const std::string_view directory = rest.substr(0, colon);
-      if (more) rest.remove_prefix(colon + 1);
-      if (!directory.starts_with('/')) continue;
-      observation.path = JoinPath(directory, program);
-      const HostLookup host = look_(observation.path);
-      if (host.type != HostLookup::Type::kFile || !host.executable) continue;
-      if (auto denial = DenialOfPath(observation, observation.path, true)) return denial;
-    }
+  for (const HiddenTools& hidden : run_.scene->hidden) {
+    Observation at = missing;
+    at.path = JoinPath(hidden.path, name);
+    if (!is_program(at.path)) continue;
+    auto denial = DenialOfPath(at, at.path, true);
+    if (denial) ShowHiddenTools(hidden, &*denial);
+    return denial;
   }
   return std::nullopt;
+}
+
+// Programs are looked for in the directory only if it is shown as a whole.
+void FileDenials::ShowHiddenTools(const HiddenTools& hidden, Denial* denial) const {
+  if (denial->grant.kind != Grant::Kind::kMount) return;
+  denial->not_advised =
+      hidden.why.empty() ? WhyNotGrant(hidden.path, false, true, *run_.advice) : hidden.why;
+  if (!denial->not_advised.empty()) {
+    denial->grant = {};
+    return;
+  }
+  denial->grant.host_path = hidden.path;
+  denial->grant.guest_path = hidden.path;
 }
 
 // Returns the store of programs that holds this host path, empty if none does or commands see it.
@@ -509,8 +526,8 @@ void FileDenials::AddGrant(const Observation& observation, const Place& place, b
   Grant& grant = denial->grant;
   switch (run_.scene->wall) {
     case DenialScene::Wall::kBubblewrap:
-      if (PathCovers(guest, kWorkspace)) {
-        if (is_write && SamePath(guest, kWorkspace) && !run_.scene->may_write_workspace) {
+      if (const std::string& workspace = run_.scene->workspace_path; PathCovers(guest, workspace)) {
+        if (is_write && SamePath(guest, workspace) && !run_.scene->may_write_workspace) {
           grant = {.kind = Grant::Kind::kBoolean, .option = "allowWriteWorkspace", .number = 1};
         } else {
           denial->not_advised = "nothing can be mounted above the workspace";

@@ -47,9 +47,6 @@ class Probes {
 // Returns the last component of a path.
 std::string_view NameIn(std::string_view path);
 
-// Returns the parent directory; "/" for the root.
-std::string ParentOf(std::string_view path);
-
 // Turns refused file accesses into denials. Compares a refusal with what the host would have
 // answered: an error that the host gives for the same user and path is no denial.
 class FileDenials {
@@ -63,8 +60,9 @@ class FileDenials {
   // itself (Probes::IsSideEffect); nullopt for what the host refuses too.
   std::optional<Denial> DenialOfOwnWrite(const Observation& observation) const;
 
-  // Returns the denial of a program that could not be found, looked up in the command's PATH.
-  std::optional<Denial> DenialOfProgram(const std::string& program) const;
+  // Returns the denial of a program that was looked for (MissingPrograms) and is on the host, on
+  // the command's PATH or in a directory that is not shown (DenialScene::hidden).
+  std::optional<Denial> DenialOfProgram(const Observation& missing) const;
 
  private:
   // A path as the command sees it, and the host's file there.
@@ -85,6 +83,7 @@ class FileDenials {
   // `is_wanted`: the path is known not to be a probe.
   std::optional<Denial> DenialOfPath(const Observation& observation, const std::string& path,
                                      bool is_wanted) const;
+  void ShowHiddenTools(const HiddenTools& hidden, Denial* denial) const;
   std::string HiddenStoreOf(const std::string& path) const;
   void AddGrant(const Observation& observation, const Place& place, bool makes,
                 Denial* denial) const;
@@ -94,6 +93,9 @@ class FileDenials {
   const Probes& probes_;
   const LookAtHostPath& look_;
 };
+
+// True if the call only checked if a file exists.
+bool IsLookUp(const Observation& observation);
 
 // True if a call makes, removes or renames the file at its path, which needs the right to write its
 // directory.

@@ -61,6 +61,14 @@ bool IsSecret(const std::string& path, const std::vector<std::string>& secrets) 
 
 }  // namespace
 
+std::string RepositoryOf(const std::string& path) {
+  for (const std::string_view below : {"/.git/worktrees/", "/.git/modules/"}) {
+    const std::size_t at = path.find(below);
+    if (at != std::string::npos && at > 0) return path.substr(0, at) + "/.git";
+  }
+  return "";
+}
+
 std::string WhyNotGrant(const std::string& path, bool is_write, bool is_directory,
                         const AdviceLists& lists) {
   const std::string normal = NormalPath(path);
@@ -111,12 +119,20 @@ bool Brings(const Grant& large, const Grant& small) {
   return SamePath(large.guest_path + rest, small.guest_path);
 }
 
+void GrantRepository(const AdviceLists& lists, Denial* denial) {
+  const std::string repository = RepositoryOf(denial->grant.host_path);
+  if (repository.empty() || denial->grant.host_path != denial->grant.guest_path) return;
+  if (!WhyNotGrant(repository, denial->grant.writable, true, lists).empty()) return;
+  denial->grant.host_path = denial->grant.guest_path = repository;
+}
+
 }  // namespace
 
 void FindSmallestGrants(const AdviceLists& lists, std::vector<Denial>* denials) {
   const std::vector<Denial> before = *denials;
   for (Denial& denial : *denials) {
     if (!IsPath(denial.grant)) continue;
+    if (denial.grant.kind == Grant::Kind::kMount) GrantRepository(lists, &denial);
     std::set<std::string> siblings;
     for (const Denial& other : before) {
       if (IsSibling(denial.grant, other.grant)) siblings.insert(other.grant.host_path);

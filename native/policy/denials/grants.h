@@ -29,9 +29,15 @@ inline constexpr std::string_view kHostKeysBefore = "/etc/ssh/ssh_host_";
 std::string WhyNotGrant(const std::string& path, bool is_write, bool is_directory,
                         const AdviceLists& lists);
 
+// Returns the repository whose directory for a linked worktree or a submodule `path` is in; empty
+// if it is in none. Git reads both, and looks there only as the `.git` of a working tree says so
+// (gitrepository-layout(5)).
+std::string RepositoryOf(const std::string& path);
+
 // Reduces the grants of paths to as few as possible without granting more than needed: the
 // directory if several of its own files are granted and the directory may be granted; a grant that
-// another one covers is replaced by that one.
+// another one covers is replaced by that one. For a path in RepositoryOf the repository is granted,
+// if it may be.
 void FindSmallestGrants(const AdviceLists& lists, std::vector<Denial>* denials);
 
 }  // namespace native_runner

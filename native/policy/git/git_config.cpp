@@ -1,5 +1,7 @@
 #include "policy/git/git_config.h"
 
+#include <algorithm>
+#include <array>
 #include <optional>
 
 namespace native_runner {
@@ -153,6 +155,62 @@ class Reader {
 
 std::vector<GitSetting> ReadGitConfig(std::string_view text) {
   return Reader(text).All();
+}
+
+namespace {
+
+constexpr std::array<std::string_view, 14> kOfNewRepository = {
+    "core.repositoryformatversion",
+    "core.filemode",
+    "core.bare",
+    "core.logallrefupdates",
+    "core.symlinks",
+    "core.ignorecase",
+    "core.precomposeunicode",
+    "core.autocrlf",
+    "core.eol",
+    "core.safecrlf",
+    "extensions.objectformat",
+    "extensions.refstorage",
+    "user.name",
+    "user.email",
+};
+
+// Quotes a value (git-config(1), "Values"). Other control characters stand for themselves.
+std::string QuotedValue(std::string_view value) {
+  std::string quoted = "\"";
+  for (const char c : value) {
+    if (c == '"' || c == '\\') quoted += '\\';
+    if (c == '\n') {
+      quoted += "\\n";
+    } else {
+      quoted += c;
+    }
+  }
+  quoted += '"';
+  return quoted;
+}
+
+bool IsPlain(std::string_view value) {
+  return std::all_of(value.begin(), value.end(), IsName);
+}
+
+}  // namespace
+
+std::string NewRepositoryConfig(std::string_view text) {
+  std::string config;
+  std::string last;
+  for (const GitSetting& setting : ReadGitConfig(text)) {
+    const auto* found = std::find(kOfNewRepository.begin(), kOfNewRepository.end(), setting.key);
+    if (found == kOfNewRepository.end() || setting.value.empty()) continue;
+    const std::size_t dot = setting.key.find('.');
+    const std::string section = setting.key.substr(0, dot);
+    if (section != last) config.append("[").append(section).append("]\n");
+    last = section;
+    config.append("\t").append(setting.key, dot + 1).append(" = ");
+    config.append(IsPlain(setting.value) ? setting.value : QuotedValue(setting.value)).append("\n");
+  }
+  return config;
 }
 
 }  // namespace native_runner

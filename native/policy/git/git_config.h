@@ -17,4 +17,8 @@ struct GitSetting {
 // file and obeys none of it. Pure.
 std::vector<GitSetting> ReadGitConfig(std::string_view text);
 
+// Returns a configuration with those settings of another one that say how a new repository keeps
+// its files and who commits. None of them runs a program, or leads to a file. Pure.
+std::string NewRepositoryConfig(std::string_view text);
+
 }  // namespace native_runner

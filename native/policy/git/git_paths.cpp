@@ -41,7 +41,7 @@ std::vector<GitPath> GitPathsOf(const GitRepository& repository,
     }
   }
   for (const std::string& entry : repository.entries)
-    paths.push_back({entry, GitPath::Kind::kDirectory});
+    paths.push_back({entry, GitPath::Kind::kEntry});
   if (!has_config) return paths;
   for (const std::string& hooks : repository.hooks)
     paths.push_back({hooks, GitPath::Kind::kDirectory});

@@ -41,6 +41,7 @@ struct GitPath {
     kDirectory,        // or anything else
     kFile,             // an empty one means the same as none
     kCommonDirectory,  // a file with a path; "." means the same as none
+    kEntry,            // leads to a repository: a directory there has paths of its own
   };
   std::string path;
   Kind kind = Kind::kDirectory;

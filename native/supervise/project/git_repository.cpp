@@ -5,8 +5,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
-#include <climits>
 #include <optional>
 #include <set>
 #include <string_view>
@@ -17,6 +15,7 @@
 #include "supervise/os/descriptor.h"
 #include "supervise/os/file.h"
 #include "supervise/os/file_threads.h"
+#include "supervise/project/new_repository.h"
 
 namespace native_runner {
 namespace {
@@ -75,12 +74,9 @@ std::string TargetOf(std::string path) {
   constexpr int kMostLinks = 40;  // as the kernel follows
   for (int left = kMostLinks; left > 0; --left) {
     if (std::string real = RealPath(path); !real.empty()) return real;
-    std::array<char, PATH_MAX> target{};
-    const ssize_t size = readlink(path.c_str(), target.data(), target.size());
-    if (size <= 0) break;
-    const std::string_view text(target.data(), static_cast<std::size_t>(size));
-    path =
-        text.starts_with('/') ? std::string(text) : JoinPath(path.substr(0, path.rfind('/')), text);
+    const auto text = ReadLink(AT_FDCWD, path);
+    if (!text) break;
+    path = text->starts_with('/') ? *text : JoinPath(path.substr(0, path.rfind('/')), *text);
   }
   return RealPathAsFar(path);
 }
@@ -124,7 +120,7 @@ class Finder {
     if (!trees_.insert(tree).second) return;
     const std::string entry = JoinPath(tree, ".git");
     unsigned type = TypeOf(entry);
-    if (type == S_IFDIR) return Add(entry);
+    if (type == S_IFDIR && !IsNewRepository(entry)) return Add(entry);
     found_.entries.push_back(entry);
     if (type == S_IFLNK) {
       const std::string real = RealPath(entry);
@@ -134,7 +130,8 @@ class Finder {
     const bool is_bare = IsGitDirectory(tree);
     if (is_bare) Add(tree);
     // Otherwise a HEAD must not appear: it would make the tree itself a repository.
-    if (type == 0 && !is_bare) found_.entries.push_back(JoinPath(tree, "HEAD"));
+    if ((type == 0 || type == S_IFDIR) && !is_bare)
+      found_.entries.push_back(JoinPath(tree, "HEAD"));
     constexpr std::string_view kLink = "gitdir: ";
     const std::string text = type == S_IFREG ? Read(entry).value_or("") : "";
     if (text.starts_with(kLink)) Add(Lead(tree, std::string_view(text).substr(kLink.size())));

@@ -68,9 +68,9 @@ int MakePlaceFile(int above, const std::string& name) {
 Error InTheWay(const std::string& path, int error) {
   const bool is_link = error == ELOOP || error == ENOTDIR;
   return {ErrorCode::kSetup,
-          "the host's tools can't be shown at " + QuotedShort(path) + " in the home: " +
+          "the host's tools and caches can't be shown at " + QuotedShort(path) + " in the home: " +
               (is_link ? "something else is there, or on the way" : std::strerror(error)),
-          "remove it, use another home, or leave out the tool by `tools.exclude`"};
+          "remove it, use another home, or leave out the tool by `tools.exclude`, or `caches`"};
 }
 
 std::optional<Error> MakeHomePlace(int home, const HomeView& view, const std::string& below,
@@ -135,6 +135,12 @@ std::optional<Error> MakeHomePlaces(const HomeView& view, const std::vector<Moun
     NotePath(view.directory);
     if (IsPlace(home.get(), below, is_directory)) continue;
     TRY(MakeHomePlace(home.get(), view, below, is_directory));
+  }
+  for (const ShownCache& cache : view.caches) {
+    if (!PathCovers(view.path, cache.target) || IsShown(view, cache.target)) continue;
+    const std::string below = cache.target.substr(view.path.size() + 1);
+    if (IsPlace(home.get(), below, true)) continue;
+    TRY(MakeHomePlace(home.get(), view, below, true));
   }
   for (const MountPlace& mount : mounts) {
     if (!PathCovers(view.path, mount.path) || IsShown(view, mount.path)) continue;

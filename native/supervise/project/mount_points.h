@@ -1,8 +1,6 @@
 #pragma once
 
-#include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "policy/bubblewrap/bubblewrap_mounts.h"
@@ -10,45 +8,9 @@
 #include "policy/result.h"
 #include "supervise/os/descriptor.h"
 #include "supervise/os/file.h"
+#include "supervise/project/placeholder.h"
 
 namespace native_runner {
-
-// An entry made in a project in place of a protected path that does not exist. Linux can mount only
-// on existing entries, and without a mount a command could create the path. It is an empty
-// directory, which git does not see, or, where git would fail on a directory, a file whose text
-// equals git's default. During a run it is locked (flock(2)), shared by all runs, of any process,
-// that need it; the last run removes it unless something has been put into it. One that a killed
-// process left behind is recognised by its sticky bit, and the next run takes it over. Any thread.
-// The destructor removes it, even if a command has made the parent directory unwritable.
-class Placeholder {
- public:
-  struct Form {
-    bool is_file = false;
-    std::string_view text;  // of a file
-  };
-
-  // Returns nullopt if a different entry has been made there meanwhile. `parent` is an O_PATH
-  // directory.
-  static Result<std::optional<Placeholder>> Take(int parent, const std::string& name, Form form);
-
-  // Returns true if the entry is a placeholder of this form.
-  static bool IsOne(int parent, const std::string& name, Form form);
-
-  Placeholder(Placeholder&&) noexcept = default;
-  Placeholder& operator=(Placeholder&&) = delete;
-  Placeholder(const Placeholder&) = delete;
-  Placeholder& operator=(const Placeholder&) = delete;
-  ~Placeholder();
-
- private:
-  Placeholder(Descriptor parent, Descriptor entry, std::string name, Form form)
-      : parent_(std::move(parent)), entry_(std::move(entry)), name_(std::move(name)), form_(form) {}
-
-  Descriptor parent_;
-  Descriptor entry_;  // holds the lock; invalid once moved from
-  std::string name_;
-  Form form_;
-};
 
 // The source of a mount, pinned when the run started, as the workspace is.
 struct OpenedMount {

@@ -2,11 +2,13 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cstdint>
 #include <cstring>
 #include <optional>
 #include <set>
@@ -19,6 +21,7 @@
 #include "supervise/host/setup_facts.h"
 #include "supervise/os/file_threads.h"
 #include "supervise/project/git_repository.h"
+#include "supervise/project/new_repository.h"
 
 namespace native_runner {
 namespace {
@@ -139,25 +142,61 @@ std::vector<std::string> ProjectRules(const ProjectPolicy& policy, const Project
 class ProtectedWalk {
  public:
   // With `plan_only` it makes nothing. The other arguments must outlive this.
-  ProtectedWalk(const std::vector<Workspace>& folders, bool plan_only, ProjectFacts* facts,
-                std::vector<Placeholder>* placeholders)
-      : folders_(folders), plan_only_(plan_only), facts_(facts), placeholders_(placeholders) {}
+  ProtectedWalk(const std::vector<Workspace>& folders, bool plan_only, ProjectScene* scene)
+      : folders_(folders),
+        plan_only_(plan_only),
+        scene_(scene),
+        facts_(&scene->facts),
+        placeholders_(&scene->placeholders) {}
 
-  // Protects an absolute path; a path outside all folders needs no protection, as it can't be
-  // written. `form`: placeholder for the last component, if only that is missing; otherwise an
-  // empty directory is made for the first missing component. kSetup, naming the path, if it can't
-  // be protected: a symbolic link, which could be replaced, a folder itself, or a directory in
-  // which nothing can be made.
+  // Protects an absolute path, and what symbolic links on it lead to; a path outside all folders
+  // needs no protection, as it can't be written. `form`: placeholder for the last component, if it
+  // is missing; missing directories above it are made, and commands may fill them. kSetup, naming
+  // the path, if it can't be protected: a folder itself, or a directory in which nothing can be
+  // made.
   std::optional<Error> Protect(const std::string& path, Placeholder::Form form = {});
 
+  // The same for a path that only has to lead where it leads: of a directory there, the contents
+  // may be changed.
+  std::optional<Error> ProtectEntry(const std::string& path);
+
+  bool has_files() const { return !files_.empty(); }  // placeholders
+
+  // Keeps git from listing the files that were made in place of missing paths of a project.
+  void HideFromGit(const std::string& project, const GitRepository& repository);
+
+  // Lets commands make a repository in a project that has none. `names`: GitNamesOf.
+  std::optional<Error> AllowNewRepository(const std::string& project, const Paths& names);
+
+  // Ends what a killed process has left of one, before FindGitRepository; true if none is there.
+  bool FinishLeftRepository(const std::string& project, const Paths& names) const;
+
  private:
-  std::optional<Error> Replace(int directory, const std::string& name, const std::string& path,
-                               Placeholder::Form form);
+  std::optional<Error> Walk(const std::string& path, Placeholder::Form form);
+
+  // Paths of the placeholders that are files, relative to a project.
+  Paths FilesIn(const std::string& project) const;
+
+  // Returns false if nothing is there and no command can make anything.
+  Result<bool> Replace(int directory, const std::string& name, const std::string& path,
+                       Placeholder::Form form);
+
+  // Notes the link `name` in `directory`, which is at `path`, and protects the path that it leads
+  // to with `rest` below it.
+  std::optional<Error> Follow(int directory, const std::string& name, const std::string& path,
+                              const std::string& rest, Placeholder::Form form);
+
+  // Protects a path that may lead into a folder by links outside of them, which stay as they are.
+  std::optional<Error> ProtectLinked(std::string path, Placeholder::Form form);
 
   const std::vector<Workspace>& folders_;
   bool plan_only_;
+  ProjectScene* scene_;
   ProjectFacts* facts_;
   std::vector<Placeholder>* placeholders_;
+  Paths files_;
+  bool is_entry_ = false;
+  int links_left_ = 0;
 };
 
 // Returns true if no command can make an entry here. Commands run as our user, so they could only
@@ -196,8 +235,25 @@ const Workspace* FolderOf(const std::string& path, const std::vector<Workspace>&
   return nullptr;
 }
 
-// Examines each component and enters all but the last, without following links.
-std::optional<Error> ProtectedWalk::Protect(const std::string& target, Placeholder::Form form) {
+constexpr int kMostLinks = 40;  // as the kernel follows
+
+// Stands for a missing directory above a protected path.
+constexpr Placeholder::Form kAbove = {.is_file = false, .text = "", .may_be_filled = true};
+
+std::optional<Error> ProtectedWalk::Protect(const std::string& path, Placeholder::Form form) {
+  links_left_ = kMostLinks;
+  is_entry_ = false;
+  return Walk(path, form);
+}
+
+std::optional<Error> ProtectedWalk::ProtectEntry(const std::string& path) {
+  links_left_ = kMostLinks;
+  is_entry_ = true;
+  return Walk(path, {});
+}
+
+// Examines each component and enters all but the last.
+std::optional<Error> ProtectedWalk::Walk(const std::string& target, Placeholder::Form form) {
   const Workspace* folder = FolderOf(target, folders_);
   if (folder == nullptr) return std::nullopt;
   if (SamePath(folder->path, target)) return CannotProtect(target, "it is a folder that is shared");
@@ -216,12 +272,33 @@ std::optional<Error> ProtectedWalk::Protect(const std::string& target, Placehold
     const bool there =
         statx(directory, name.c_str(), AT_SYMLINK_NOFOLLOW, STATX_TYPE, &status) == 0;
     if (!there && errno != ENOENT) return CannotProtect(path, std::strerror(errno));
-    const Placeholder::Form missing = is_last ? form : Placeholder::Form{};
-    if (!there || Placeholder::IsOne(directory, name, missing))
-      return Replace(directory, name, path, missing);
-    if (missing.is_file && Placeholder::IsOne(directory, name, {}))
-      return Replace(directory, name, path, {});
-    if (S_ISLNK(status.stx_mode)) return CannotProtect(path, "it is a symbolic link");
+    if (is_last) {
+      if (!there || Placeholder::IsOne(directory, name, form)) {
+        TRY_ASSIGN(const bool is_held, Replace(directory, name, path, form));
+        if (is_held)
+          (form.is_file ? facts_->protected_paths : facts_->placeholders).push_back(path);
+        if (is_held && form.is_file) files_.push_back(path);
+        return std::nullopt;
+      }
+    } else if (!there || Placeholder::IsOne(directory, name, kAbove)) {
+      TRY_ASSIGN(const bool is_held, Replace(directory, name, path, kAbove));
+      if (!is_held) return std::nullopt;
+      if (plan_only_ && !there) {
+        facts_->placeholders.push_back(path);
+        return std::nullopt;
+      }
+      status.stx_mode = S_IFDIR;
+    }
+    if (S_ISLNK(status.stx_mode)) {
+      std::string rest;
+      for (std::size_t below = i + 1; below < components.size(); ++below)
+        rest = rest.empty() ? components[below] : JoinPath(rest, components[below]);
+      return Follow(directory, name, path, rest, form);
+    }
+    if (is_last && is_entry_ && S_ISDIR(status.stx_mode)) {
+      facts_->pinned.push_back(path);
+      return std::nullopt;
+    }
     if (!S_ISDIR(status.stx_mode) || is_last) break;
     Descriptor next(openat(directory, name.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
     if (!next.valid()) return CannotProtect(path, std::strerror(errno));
@@ -233,19 +310,145 @@ std::optional<Error> ProtectedWalk::Protect(const std::string& target, Placehold
   return std::nullopt;
 }
 
-std::optional<Error> ProtectedWalk::Replace(int directory, const std::string& name,
-                                            const std::string& path, Placeholder::Form form) {
-  if (!plan_only_) {
-    auto taken = Placeholder::Take(directory, name, form);
-    if (!taken) {
-      if (NobodyCanMake(directory)) return std::nullopt;
-      return CannotHold(path, taken.error().message);
-    }
-    if (!*taken) return CannotProtect(path, "it was made while the run was set up");
-    placeholders_->push_back(std::move(**taken));
+// True if ".." in a link's text follows a name: what that is above of, only a look-up tells.
+bool GoesBack(std::string_view text) {
+  bool has_name = false;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find('/'), text.size());
+    const std::string_view each = text.substr(0, end);
+    if (each == ".." && has_name) return true;
+    has_name = has_name || (!each.empty() && each != "." && each != "..");
+    text.remove_prefix(std::min(end + 1, text.size()));
   }
-  (form.is_file ? facts_->protected_paths : facts_->placeholders).push_back(path);
+  return false;
+}
+
+std::optional<Error> ProtectedWalk::Follow(int directory, const std::string& name,
+                                           const std::string& path, const std::string& rest,
+                                           Placeholder::Form form) {
+  const Descriptor link(openat(directory, name.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
+  const auto text = ReadLink(directory, name);
+  if (!link.valid() || !text) return CannotProtect(path, std::strerror(errno));
+  if (GoesBack(*text)) return CannotProtect(path, "it is a link whose path goes back by \"..\"");
+  struct statx status {};
+  if (statx(link.get(), "", AT_EMPTY_PATH, STATX_INO, &status) != 0) {
+    return CannotProtect(path, std::strerror(errno));
+  }
+  const std::uint64_t device = makedev(status.stx_dev_major, status.stx_dev_minor);
+  scene_->links.push_back(std::to_string(device) + ":" + std::to_string(status.stx_ino) + ":" +
+                          path);
+  return ProtectLinked(JoinPath(LinkTarget(path, *text), rest), form);
+}
+
+std::optional<Error> ProtectedWalk::ProtectLinked(std::string path, Placeholder::Form form) {
+  for (; links_left_ > 0; --links_left_) {
+    path = NormalPath(path);
+    if (FolderOf(path, folders_) != nullptr) {
+      --links_left_;
+      return Walk(path, form);
+    }
+    std::string at;
+    std::string next;
+    for (const std::string_view each : PathComponents(path)) {
+      if (!next.empty()) {
+        next = JoinPath(next, each);
+        continue;
+      }
+      at = at + "/" + std::string(each);
+      const auto text = ReadLink(AT_FDCWD, at);
+      if (!text) continue;
+      if (GoesBack(*text)) return CannotProtect(at, "it is a link whose path goes back by \"..\"");
+      next = LinkTarget(at, *text);
+    }
+    if (next.empty()) return std::nullopt;
+    path = std::move(next);
+  }
+  return CannotProtect(path, "too many symbolic links lead to it");
+}
+
+Result<bool> ProtectedWalk::Replace(int directory, const std::string& name, const std::string& path,
+                                    Placeholder::Form form) {
+  if (plan_only_) return true;
+  auto taken = Placeholder::Take(directory, name, form);
+  if (!taken) {
+    if (NobodyCanMake(directory)) return false;
+    return CannotHold(path, taken.error().message);
+  }
+  if (!*taken) return CannotProtect(path, "it was made while the run was set up");
+  placeholders_->push_back(std::move(**taken));
+  return true;
+}
+
+// Opens a directory of a folder without following links; invalid if there is none.
+Descriptor OpenInFolder(const Workspace& folder, const std::string& path) {
+  int directory = folder.directory.get();
+  if (SamePath(folder.path, path)) return Descriptor(fcntl(directory, F_DUPFD_CLOEXEC, 0));
+  Descriptor entered;
+  for (const std::string_view each : PathComponents(path.substr(folder.path.size()))) {
+    constexpr int kFlags = O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
+    entered = Descriptor(openat(directory, std::string(each).c_str(), kFlags));
+    if (!entered.valid()) break;
+    directory = entered.get();
+  }
+  return entered;
+}
+
+Paths ProtectedWalk::FilesIn(const std::string& project) const {
+  Paths names;
+  for (const std::string& path : files_) {
+    if (PathCovers(project, path)) names.push_back(path.substr(project.size() + 1));
+  }
+  return names;
+}
+
+void ProtectedWalk::HideFromGit(const std::string& project, const GitRepository& repository) {
+  Paths names = FilesIn(project);
+  std::erase_if(names, [](const std::string& name) { return name.starts_with(".git/"); });
+  if (names.empty()) return;
+  for (const GitDirectory& directory : repository.directories) {
+    if (directory.is_linked || directory.path.find("/modules/") != std::string::npos) continue;
+    const std::string info = JoinPath(directory.path, "info");
+    const Workspace* folder = FolderOf(info, folders_);
+    constexpr Placeholder::Form kEmptyFile = {.is_file = true, .text = ""};
+    if (folder == nullptr || Protect(JoinPath(info, "exclude"), kEmptyFile) || plan_only_) continue;
+    const Descriptor parent = OpenInFolder(*folder, info);
+    if (!parent.valid()) continue;
+    if (auto added = GitExclude::Add(parent.get(), names)) {
+      scene_->excludes.push_back(std::move(*added));
+    }
+  }
+}
+
+std::optional<Error> ProtectedWalk::AllowNewRepository(const std::string& project,
+                                                       const Paths& names) {
+  const std::string entry = JoinPath(project, ".git");
+  if (!plan_only_) {
+    const Descriptor tree = OpenInFolder(*FolderOf(project, folders_), project);
+    if (!tree.valid()) return CannotProtect(entry, std::strerror(errno));
+    auto made = MakeNewRepository(tree.get(), names, FilesIn(project));
+    if (!made) {
+      if (NobodyCanMake(tree.get())) return std::nullopt;
+      return CannotHold(entry, made.error().message);
+    }
+    if (!*made) return CannotProtect(entry, "it was made while the run was set up");
+    placeholders_->push_back(std::move((*made)->placeholder));
+    for (GitExclude& exclude : (*made)->excludes)
+      scene_->excludes.push_back(std::move(exclude));
+  }
+  facts_->new_repositories.push_back(entry);
   return std::nullopt;
+}
+
+bool ProtectedWalk::FinishLeftRepository(const std::string& project, const Paths& names) const {
+  const std::string entry = JoinPath(project, ".git");
+  const Descriptor tree = OpenInFolder(*FolderOf(project, folders_), project);
+  if (!tree.valid()) return false;
+  if (!plan_only_) FinishNewRepository(tree.get(), names);
+  if (EntryTypeOf(entry) == 0 || IsNewRepository(entry)) return true;
+  if (!plan_only_ && Placeholder::IsOne(tree.get(), "HEAD", {})) {
+    static_cast<void>(Placeholder::Take(tree.get(), "HEAD", {}));  // goes when it is let go
+  }
+  return false;
 }
 
 // Directories of the host's own processes: their files, sockets and locks are not for commands.
@@ -292,9 +495,10 @@ void AddScratch(Network network, ProjectFacts* facts) {
 }
 
 // Returns the placeholder for a missing path: a file where git would fail on a directory.
-Placeholder::Form FormOf(GitPath::Kind kind) {
-  const bool is_common = kind == GitPath::Kind::kCommonDirectory;
-  return {.is_file = kind != GitPath::Kind::kDirectory, .text = is_common ? ".\n" : ""};
+Placeholder::Form FormOf(const GitPath& path) {
+  if (path.kind == GitPath::Kind::kDirectory) return PlaceholderFormOf(path.path);
+  const bool is_common = path.kind == GitPath::Kind::kCommonDirectory;
+  return {.is_file = true, .text = is_common ? ".\n" : ""};
 }
 
 std::optional<Error> ProtectProject(const std::string& project, const ProjectPolicy& policy,
@@ -305,20 +509,35 @@ std::optional<Error> ProtectProject(const std::string& project, const ProjectPol
   const std::vector<std::string> names = GitNamesOf(protected_names);
   for (const std::string& name : protected_names) {
     if (!GitNamesOf({name}).empty()) continue;
-    if (auto error = walk->Protect(JoinPath(project, name))) return error;
+    if (auto error = walk->Protect(JoinPath(project, name), PlaceholderFormOf(name))) return error;
   }
-  if (names.empty()) return std::nullopt;
+  if (names.empty() && !walk->has_files()) return std::nullopt;
+  // Where all of `.git` is protected none can be made.
+  const bool may_be_made =
+      !names.empty() && std::find(names.begin(), names.end(), "") == names.end();
+  const bool is_new = may_be_made && walk->FinishLeftRepository(project, names);
+  const std::string entry = JoinPath(project, ".git");
   GitSearch search;
   search.working_trees = {project};
   const auto git = FindGitRepository(search);
   if (!git) return git.error();
+  walk->HideFromGit(project, git.value());
   for (const GitPath& path : GitPathsOf(git.value(), names)) {
-    if (auto error = walk->Protect(path.path, FormOf(path.kind))) return error;
+    const bool is_entry = path.kind == GitPath::Kind::kEntry;
+    if (is_entry && is_new && path.path == entry) continue;
+    auto error = is_entry ? walk->ProtectEntry(path.path) : walk->Protect(path.path, FormOf(path));
+    if (error) return error;
   }
-  return std::nullopt;
+  return is_new ? walk->AllowNewRepository(project, names) : std::nullopt;
 }
 
 }  // namespace
+
+ProjectScene::~ProjectScene() {
+  excludes.clear();  // before the placeholder of a missing info/exclude, which must be empty
+  while (!placeholders.empty())
+    placeholders.pop_back();
+}
 
 Result<ProjectScene> LookAtProject(const ProjectPolicy& policy, const BwrapFeatures& features,
                                    const std::vector<Workspace>& folders, Secrets secrets,
@@ -334,7 +553,7 @@ Result<ProjectScene> LookAtProject(const ProjectPolicy& policy, const BwrapFeatu
   facts.host.secret_directories = std::move(secrets.directories);
   AddScratch(policy.network, &facts);
   scene.rules = ProjectRules(policy, facts, places);
-  ProtectedWalk walk(folders, plan_only, &facts, &scene.placeholders);
+  ProtectedWalk walk(folders, plan_only, &scene);
   for (const std::string& project : policy.projects) {
     if (auto error = ProtectProject(project, policy, &walk)) return *error;
   }

@@ -7,21 +7,31 @@
 #include "policy/result.h"
 #include "supervise/host/host.h"
 #include "supervise/os/file.h"
-#include "supervise/project/mount_points.h"
+#include "supervise/project/git_exclude.h"
+#include "supervise/project/placeholder.h"
 
 namespace native_runner {
 
 // Facts about the host for a project's plan, and the resources to keep until the run ends.
 struct ProjectScene {
   ProjectFacts facts;
-  std::vector<std::string> rules;  // of a second wall inside the sandbox (protocol/order.h)
-  std::vector<Placeholder> placeholders;
+  std::vector<std::string> rules;         // of a second wall inside the sandbox (protocol/order.h)
+  std::vector<std::string> links;         // to keep as they are, as kStepLink names them
+  std::vector<Placeholder> placeholders;  // each after those of the directories above it
+  std::vector<GitExclude> excludes;
+
+  ProjectScene() = default;
+  ProjectScene(ProjectScene&&) noexcept = default;
+  ProjectScene& operator=(ProjectScene&&) = delete;
+  ProjectScene(const ProjectScene&) = delete;
+  ProjectScene& operator=(const ProjectScene&) = delete;
+  ~ProjectScene();
 };
 
 // Examines the policy's secrets, in addition to root's, and the protected paths, anew for each run,
-// and makes placeholders for missing ones; none with `plan_only`. kSetup, naming the path, if a
-// path can't be protected: a symbolic link, which could be replaced, or a directory in which
-// nothing can be made.
+// and makes placeholders for missing ones; none with `plan_only`. Of a symbolic link the scene has
+// the link, and what it leads to is protected. kSetup, naming the path, if a path can't be
+// protected: a folder itself, or a directory in which nothing can be made.
 Result<ProjectScene> LookAtProject(const ProjectPolicy& policy, const BwrapFeatures& features,
                                    const std::vector<Workspace>& folders, Secrets secrets,
                                    bool plan_only);

@@ -21,6 +21,7 @@ constexpr std::uint32_t kOfCommands =
 CommandTemplate::CommandTemplate(const Preparation& of_session)
     : flags_(of_session.order.flags & kOfCommands),
       record_(of_session.record),
+      home_(of_session.home),
       scene_(of_session.scene) {
   if (const auto* plan = std::get_if<SpawnPlan>(&of_session.plan)) {
     workspace_ = plan->workspace;
@@ -45,6 +46,7 @@ Result<Preparation> CommandTemplate::Make(const ExecRequest& request, std::strin
   made.record = record_;
   made.scene = scene_;
   made.cwd = std::move(cwd);
+  made.home = home_;
   if (auto error = ApplyLimits(request.limits, {}, counts_processes_, &made)) return *error;
   if (made.order.processes != kNoLimit) made.order.processes += others;
   RunRecord& record = made.record;

@@ -50,6 +50,7 @@ class CommandTemplate {
   std::uint32_t flags_ = 0;
   RunRecord record_;
   std::string workspace_;
+  std::string home_;
   std::shared_ptr<const DenialScene> scene_;
   bool counts_processes_ = false;
 };
