@@ -6,8 +6,15 @@ import { BaseSequencer, type TestSpecification } from "vitest/node";
 import { isSanitized } from "./__tests__/support/sanitized.js";
 import { kHungMs } from "./__tests__/support/waits.js";
 
+// An `npm run` around the tests tells every npm below it where its cache is, and to be silent. They have none.
+for (const name of Object.keys(process.env)) {
+  if (name.startsWith("npm_")) delete process.env[name];
+}
+
 /** The files that take longest, though some are short: where one starts last, the rest wait for it. */
 const kLongest = [
+  "home/everyday-jobs",
+  "transaction/coarse-times",
   "skills/skill-outcomes",
   "runs/ending-at-any-moment",
   "docs/examples-of-pages",
@@ -102,7 +109,17 @@ export default defineConfig({
         test: {
           name: "unit",
           include: ["__tests__/**/*.test.ts"],
-          exclude: ["__tests__/integration/**", "__tests__/stress/**", "__tests__/types/**"],
+          exclude: ["integration", "packed", "stress", "types"].map(
+            (name) => `__tests__/${name}/**`,
+          ),
+          testTimeout: kTestMs,
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: "packed",
+          include: ["__tests__/packed/**/*.test.ts"],
           testTimeout: kTestMs,
         },
       },

@@ -7,6 +7,7 @@ import { afterEach, beforeEach, expect, test, vi } from "vitest";
 
 import { areStillSilent, findSilentMounts, isSilent } from "../lib/answering-path.js";
 import { HostLook, stampOf } from "../lib/home/host-look.js";
+import { fakeLookAt } from "./support/fake-addon.js";
 
 /** The mount points that do not answer. */
 let silent: string[] = [];
@@ -14,6 +15,7 @@ vi.mock(import("../lib/native.js"), async (importOriginal) => ({
   ...(await importOriginal()),
   loadAddon: () =>
     ({
+      lookAt: fakeLookAt,
       silentMounts: () => silent,
       expectAnswer: (path: string) => {
         if (silent.includes(path))

@@ -5,11 +5,13 @@ import { basename, dirname } from "node:path";
 
 import type { NativeAddon } from "../types/addon.js";
 import { loadAddon } from "./native.js";
+import { below, covers } from "./paths.js";
 
 /** How long a caller's turn of the event loop is held up before it waits apart. */
 const kBriefMs = 2;
 
-function addonIfPresent(): NativeAddon | undefined {
+/** The addon; undefined if it can't be loaded. */
+export function addonIfPresent(): NativeAddon | undefined {
   try {
     return loadAddon();
   } catch {
@@ -73,6 +75,9 @@ export function findSilentMounts(): readonly string[] {
   return silent;
 }
 
+/** The same, as it was when they were last looked for. */
+export const lastSilentMounts = (): readonly string[] => silent;
+
 /** True if none of these mount points answers yet. */
 export const areStillSilent = (mounts: readonly string[]): boolean =>
   mounts.every((mount) => !answers(mount));
@@ -119,11 +124,7 @@ function walk(from: string, path: string): string | undefined {
   return at;
 }
 
-const below = (directory: string, name: string) =>
-  directory === "/" ? `/${name}` : `${directory}/${name}`;
-
-const isOnSilent = (path: string): boolean =>
-  silent.some((mount) => mount === "/" || path === mount || path.startsWith(`${mount}/`));
+const isOnSilent = (path: string): boolean => silent.some((mount) => covers(mount, path));
 
 function linkText(path: string): string | undefined {
   try {

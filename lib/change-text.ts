@@ -1,10 +1,9 @@
 /** Formats changes of a transaction for people. Pure. */
 
-import { dirname } from "node:path";
-
 import pc from "picocolors";
 
 import type { Change } from "../types/transaction.js";
+import { notableChanges } from "./notable-changes.js";
 import { formatSize, visibleLine, visibleText } from "./text.js";
 
 type Colors = ReturnType<typeof pc.createColors>;
@@ -23,19 +22,6 @@ const kKinds: readonly (readonly [kind: string, letter: string, color: keyof Col
   ["deleted", "D", "red"],
   ["renamed", "R", "cyan"],
 ];
-
-/** Returns the changes to show: a directory is shown only if no changed path lies inside it. */
-export function notableChanges(changes: readonly Change[]): readonly Change[] {
-  const parents = new Set<string>();
-  for (const { path } of changes) {
-    for (let above = dirname(path); above !== "." && !parents.has(above); above = dirname(above)) {
-      parents.add(above);
-    }
-  }
-  return changes.filter(
-    ({ path, type, kind }) => type !== "directory" || kind === "modified" || !parents.has(path),
-  );
-}
 
 /** Returns "1 file", "2 files". */
 export function counted(count: number, noun: string): string {

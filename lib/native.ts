@@ -2,20 +2,19 @@
  * The only loader of the addon. Importing this module never throws and does no I/O: the binary is searched
  * for on first use, once per Node environment; a failure is remembered and thrown on every use.
  *
- * Search places: build/<preset>/ of a checkout, otherwise prebuilds/<platform>-<arch>/ of an installed
+ * Search places, below packageRoot(): build/<preset>/ of a checkout, otherwise prebuilds/<platform>-<arch>/ of an installed
  * package, with the suffix -musl for musl, such as Alpine's. OPENAGENTIC_NATIVE_RUNNER_PRESET names one build
  * and allows no other (sanitizer runs).
  */
 
-import { existsSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
-import { dirname, join } from "node:path";
-import { fileURLToPath } from "node:url";
-import { familySync } from "detect-libc";
+import { join } from "node:path";
 
 import type { NativeAddon } from "../types/addon.js";
 import { SandboxError } from "./errors.js";
 import { resultMaker } from "./exec-result.js";
+import { packageRoot } from "./package-root.js";
 
 /** The host that the loader runs on; tests inject a fake platform or addon here. */
 export type LoaderHost = {
@@ -77,7 +76,7 @@ function missing(host: LoaderHost): SandboxError {
   }
   return unavailable(
     `the native binary is missing from ${host.root}`,
-    "reinstall @openagentic/native-runner, and keep its prebuilds folder when bundling",
+    "reinstall @openagentic/native-runner; in a bundle leave it external, or put its prebuilds folder beside the bundle",
   );
 }
 
@@ -122,6 +121,15 @@ export function createAddonLoader(describeHost: () => LoaderHost): () => NativeA
   };
 }
 
+/** Returns the C library that this process has loaded; null if that can't be found out. */
+function loadedLibc(): string | null {
+  try {
+    return /\/ld-musl-/.test(readFileSync("/proc/self/maps", "latin1")) ? "musl" : "glibc";
+  } catch {
+    return null;
+  }
+}
+
 /**
  * Returns the addon of this Node environment.
  * @throws SandboxError ERR_SANDBOX_UNAVAILABLE if the addon can't be found or loaded.
@@ -129,9 +137,9 @@ export function createAddonLoader(describeHost: () => LoaderHost): () => NativeA
 export const loadAddon: () => NativeAddon = createAddonLoader(() => ({
   platform: process.platform,
   arch: process.arch,
-  libc: familySync,
-  root: dirname(dirname(fileURLToPath(import.meta.url))),
+  libc: loadedLibc,
+  root: packageRoot(),
   preset: process.env.OPENAGENTIC_NATIVE_RUNNER_PRESET,
   exists: existsSync,
-  load: createRequire(import.meta.url),
+  load: createRequire(join(packageRoot(), "package.json")),
 }));

@@ -3,7 +3,13 @@
 import * as v from "valibot";
 
 import type { NativeMount } from "../types/public.js";
-import type { ListValue, OptionRow, OptionRows, OptionValue } from "./options.js";
+import {
+  kCacheNames,
+  type ListValue,
+  type OptionRow,
+  type OptionRows,
+  type OptionValue,
+} from "./options.js";
 
 /** strictObject accepts an array as an object, so this checks first. */
 export const record = v.custom<Record<string, unknown>>(
@@ -151,6 +157,10 @@ export function schemaOf(value: OptionValue, schemas: OptionSchemas): v.GenericS
     case "tools":
       return v.lazy((given) =>
         typeof given === "object" && given !== null ? toolLists(of) : v.picklist(["none", "host"]),
+      );
+    case "caches":
+      return v.lazy((given) =>
+        Array.isArray(given) ? of.list(v.picklist(kCacheNames)) : v.picklist(["none", "host"]),
       );
     case "object":
       throw new Error("an object can't be written in a file");

@@ -25,7 +25,7 @@ export type CountValue = { kind: "count"; least: number; most?: number };
 
 /** The values that an option takes. Those of kind "object" are used as they are, and can't be written in JSON. */
 export type OptionValue =
-  | { kind: "flag" | "mounts" | "network" | "environment" | "home" | "tools" | "object" }
+  | { kind: "flag" | "mounts" | "network" | "environment" | "home" | "tools" | "caches" | "object" }
   | TextValue
   | ListValue
   | WordValue
@@ -46,7 +46,7 @@ type ValueFor<Type> = [Type] extends [boolean]
           ? string extends Item
             ? { kind: "list"; of: "path" | "text" | "name" }
             : { kind: "list"; of: readonly Item[] }
-          : { kind: "network" | "environment" | "home" | "tools" | "object" };
+          : { kind: "network" | "environment" | "home" | "tools" | "caches" | "object" };
 
 /**
  * The rule by which a caller of a worker may narrow the worker's value. "only": to this value. "union": by adding to
@@ -95,6 +95,26 @@ type RowsFor<Options> = {
   >;
 };
 
+/** The names that the option `caches` knows; lib/home/cache-layouts.ts says what they are. */
+export const kCacheNames = [
+  "npm",
+  "pnpm",
+  "yarn",
+  "bun",
+  "deno",
+  "pip",
+  "uv",
+  "cargo",
+  "go",
+  "maven",
+  "gradle",
+  "ccache",
+  "sccache",
+  "composer",
+  "nuget",
+] as const;
+export type CacheName = (typeof kCacheNames)[number];
+
 const paths = (...list: string[]): readonly string[] => Object.freeze(list);
 const kNone: readonly never[] = Object.freeze([]);
 
@@ -104,6 +124,11 @@ export const kEveryRunner = {
     value: { kind: "text" },
     shown: "required",
     doc: "the workspace on the host. It must be a directory when a run starts. The host's own tools use its files by [`runner.files`](files.md)",
+  },
+  workspaceIsRoot: {
+    value: { kind: "flag" },
+    default: false,
+    doc: "agrees to a `shadowDir` that is the host's root directory, which is an error otherwise",
   },
   envPolicy: {
     value: { kind: "environment" },
@@ -179,6 +204,17 @@ export const kBubblewrap = {
       help: "mount a host path, there and as ro (the default) or rw; repeatable",
     },
   },
+  workspacePath: {
+    value: { kind: "word", words: ["/workspace", "same"] },
+    default: "/workspace",
+    doc: 'where commands see the workspace: `"/workspace"`, or `"same"`: at the path of `shadowDir`, so that files which name the project\'s own path work inside and outside (a virtual environment, CMake\'s cache); see [Home and tools](home.md#the-path-of-the-workspace)',
+    config: { default: undefined },
+    flag: {
+      syntax: "--workspace-path <path>",
+      help: "where commands see it: /workspace (the default), or same: at its own path",
+      replaces: true,
+    },
+  },
   home: {
     value: { kind: "home" },
     default: "private",
@@ -200,6 +236,18 @@ export const kBubblewrap = {
     flag: {
       syntax: "--tools <mode>",
       help: "host: those of the host's PATH, read-only; none",
+      replaces: true,
+    },
+  },
+  caches: {
+    value: { kind: "caches" },
+    default: "none",
+    doc: 'the host\'s package caches that commands find, copy-on-write: `"none"`, `"host"` or a list of names; see [Home and tools](home.md#the-hosts-package-caches)',
+    config: { default: undefined },
+    worker: { by: "own", at: 9, isAsked: true },
+    flag: {
+      syntax: "--caches <names>",
+      help: "the host's package caches, copy-on-write: host (all), none (the default), or NAME,NAME",
       replaces: true,
     },
   },
@@ -304,6 +352,18 @@ export const kLandlock = {
     value: { kind: "flag" },
     default: true,
     doc: "whether it may be written, by both",
+    config: {},
+  },
+  home: {
+    value: { kind: "home" },
+    default: "private",
+    doc: 'the home of commands: `"private"`, a directory that is made for each run or session and removed after it; `"kept"`, one that is kept for the workspace; `{ directory }` or `"none"`; see [Home and tools](home.md#landlock)',
+    config: { default: undefined },
+  },
+  tools: {
+    value: { kind: "tools" },
+    shown: '`"host"` if `fsReadDirs` is left out, else `"none"`',
+    doc: 'the host\'s tools that commands may read: `"none"`, `"host"` or `{ paths, exclude }`; see [Home and tools](home.md#landlock)',
     config: {},
   },
 } as const satisfies RowsFor<Omit<LandlockNativeRunnerOptions, Common>>;

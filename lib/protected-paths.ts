@@ -1,8 +1,9 @@
 /** Paths of a home directory or project that commands must not read or write. */
 
-import { realpathSync } from "node:fs";
 import { homedir, userInfo } from "node:os";
 import { isAbsolute, join } from "node:path";
+
+import { realPathOr } from "./paths.js";
 
 /** Below a home directory: keys, tokens, cookies, and histories that may contain typed secrets. */
 const kSecretsOfHome: readonly string[] = [
@@ -109,18 +110,10 @@ export const defaultSecrets = (resolve?: (path: string) => string): string[] =>
 
 /** The home directories of this user. */
 
-function realPath(path: string): string {
-  try {
-    return realpathSync.native(path);
-  } catch {
-    return path; // does not exist
-  }
-}
-
 let account: { uid: number | undefined; home: string | undefined } | undefined;
 
 /** Returns the home directory of the user's account; cached, since the lookup may query a server. */
-function accountHome(): string | undefined {
+export function accountHome(): string | undefined {
   const uid = process.geteuid?.();
   if (account === undefined || account.uid !== uid) {
     try {
@@ -139,7 +132,7 @@ export const homeDirectory = (): string => process.env.HOME || homedir();
  * Returns the default directory for what is kept of a kind: in $XDG_STATE_HOME, which counts only if it is absolute,
  * otherwise in ~/.local/state (XDG Base Directory Specification).
  */
-export function stateDirectory(kind: "transactions" | "homes"): string {
+export function stateDirectory(kind: "transactions" | "homes" | "run-homes"): string {
   const named = process.env.XDG_STATE_HOME ?? "";
   const state = isAbsolute(named) ? named : join(homeDirectory(), ".local", "state");
   return join(state, "openagentic", kind);
@@ -149,7 +142,7 @@ export function stateDirectory(kind: "transactions" | "homes"): string {
  * Returns the home directories of this user as real paths: HOME's, and the account's if it differs.
  * @param resolve returns the real path, or the path itself; default: blocks as long as its file system does.
  */
-export function homes(resolve: (path: string) => string = realPath): string[] {
+export function homes(resolve: (path: string) => string = realPathOr): string[] {
   const home = homedir();
   const named = new Set([homeDirectory(), home, accountHome() ?? home]);
   return [...new Set([...named].map((path) => resolve(path)))].filter(
@@ -160,7 +153,8 @@ export function homes(resolve: (path: string) => string = realPath): string[] {
 /**
  * Paths in a project that git, a shell, an editor, a package manager or an agent later runs on its own,
  * outside the sandbox. A name that begins with .git/ applies to every directory in which git keeps the
- * repository. Each missing path appears as an empty directory in the sandbox, so the list is short.
+ * repository. Each missing path appears in the sandbox as an empty directory or a file
+ * (native/policy/bubblewrap/placeholder_form.cpp), so the list is short.
  */
 export const kProtectedNames: readonly string[] = [
   ".git/hooks",

@@ -44,6 +44,11 @@ export function shellQuote(word: string): string {
   return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
 }
 
+/** Returns the words that select a directory of transactions (an absolute path) in `native-runner tx …`; "" for the usual one. */
+export function stateDirectoryWords(directory: string | undefined): string {
+  return directory === undefined ? "" : ` --state-directory ${shellQuote(directory)}`;
+}
+
 /**
  * Formats a command line for reading and pasting: each option of `args` on its own line, and the command
  * after the first "--" on the last line.

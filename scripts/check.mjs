@@ -1,6 +1,6 @@
 // node scripts/check.mjs NAME... [--all]: the checks of this repository, each by its name, or groups of them.
 // All that were named run, then it fails if one did. `npm run lint`, `check:deep` and .ci/run call it.
-//   NAME    a check (biome, types, format, tidy, includes, addon-types, glibc, shell, asan, tsan, fuzz, pack,
+//   NAME    a check (biome, types, format, tidy, includes, class-names, addon-types, glibc, shell, asan, tsan, fuzz, pack,
 //           platforms, units, stress, leftovers), or a group: lint, deep
 //   --all   the long form of a check: the static analyzer (tidy), the integration suite too (asan, tsan), each
 //           way to install (pack), a minute for each target (fuzz)
@@ -24,6 +24,7 @@ const checks = {
   format: () => check("format"),
   tidy: () => check("tidy", ...(isAll ? ["--analyzer"] : [])),
   includes: () => check("includes"),
+  "class-names": () => check("class-names"),
   "addon-types": () => check("addon-types"),
   glibc: () => check("glibc"),
   shell: () =>
@@ -39,7 +40,17 @@ const checks = {
 };
 
 const groups = {
-  lint: ["biome", "types", "format", "tidy", "includes", "addon-types", "glibc", "shell"],
+  lint: [
+    "biome",
+    "types",
+    "format",
+    "tidy",
+    "includes",
+    "class-names",
+    "addon-types",
+    "glibc",
+    "shell",
+  ],
   // What takes too long for each landing: before an issue is called done, and before a release.
   deep: ["tidy", "units", "asan", "tsan", "fuzz", "stress", "pack", "platforms"],
 };

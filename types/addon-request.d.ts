@@ -18,7 +18,13 @@ export type NativeLease = { lease?: LeaseHandle | Lease | undefined };
 /** `exec`'s input without the signal, which lib turns into a call of `abort`. Callbacks must not throw. */
 export type NativeRequest = Omit<NativeExecInput, "signal" | "lease"> & NativeLease;
 
+/**
+ * Pipes of this process, open until the run has ended: where the command's input comes from, and where its stdout goes.
+ * The bytes then never reach JavaScript; of stdout only those that are left when the run ends. Not with `pty`.
+ */
+export type StreamRelay = { stdin?: number | undefined; stdout?: number | undefined };
+
 /** `spawn`'s input without the signal. */
 export type NativeSpawnRequest = Omit<NativeSpawnInput, "signal" | "lease" | "env"> &
   Pick<NativeRequest, "env"> &
-  NativeLease;
+  NativeLease & { relay?: StreamRelay | undefined };

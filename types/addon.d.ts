@@ -35,7 +35,12 @@ import type {
 import type { KillProof } from "./run-timing.js";
 import type { SessionOptions } from "./session.js";
 
-export type { LeaseHandle, NativeRequest, NativeSpawnRequest } from "./addon-request.js";
+export type {
+  LeaseHandle,
+  NativeRequest,
+  NativeSpawnRequest,
+  StreamRelay,
+} from "./addon-request.js";
 
 /**
  * An event of a live process, besides its output. "started": the command is now running. "input-taken" or
@@ -85,12 +90,26 @@ export interface PathStampsHandle {
   areSame(): boolean;
 }
 
+/** What a directory of PATH holds, as far as its programs need other paths. */
+export type NativeToolDirectory = {
+  links: {
+    /** The link's own path and those that it leads to, step by step; the last is no link, or there is nothing. */
+    steps: string[];
+    /** The interpreter of the last one, if that is a script of a Python environment. */
+    interpreter?: string;
+  }[];
+  /** The absolute interpreters of its scripts, each once. */
+  interpreters: string[];
+};
+
 /** What the next sandboxes of a runner show of the user's home and of the host's tools. */
 export type NativeHomeView = {
   /** The home inside; absent: none. */
   path?: string;
   /** The home on the host; absent: each sandbox has a tmpfs of its own. */
   directory?: string;
+  /** A directory of the host in which each run's or session's home is made; then there is no `path`. */
+  homes?: string;
   /** A further path inside that leads to the home. */
   link?: string;
   /** Text of ~/.gitconfig in a home of the sandbox's own. */
@@ -99,10 +118,16 @@ export type NativeHomeView = {
   shown?: { source: string; target: string }[];
   /** The same, where links of the system lead: no part of the policy's text. */
   followed?: { source: string; target: string }[];
+  /** Package caches of the host, shown copy-on-write after all of these, without the hidden names in them. */
+  caches?: { name: string; source: string; target: string; hidden: string[] }[];
+  /** Directories of the host's PATH that are not shown, and why no mount may show them; "": one may. For denials. */
+  hidden?: { path: string; why: string }[];
   /** Variables with other values than the host's, if the host's pass. */
   replaced?: Record<string, string>;
   /** Names of variables that do not pass. */
   dropped?: string[];
+  /** Variables that are set where none of the name passes. */
+  added?: Record<string, string>;
   /** Why what was asked for can't be had, and what would help. */
   failure?: string;
   fix?: string;
@@ -368,6 +393,20 @@ export interface NativeAddon {
    * in all. Looks at nothing if there are none of them.
    */
   silentMounts(): string[];
+  /**
+   * Looks at a path, or at the link that it is. Fills `status` with mode, uid, gid, device, inode, the milliseconds of
+   * the last change, and size. False: there is nothing, or it can't be reached. Blocks as its file system does.
+   */
+  lookAt(path: string, follows: boolean, status: Float64Array): boolean;
+  /**
+   * Reads directories, all in one look, and of those with `readsScripts` the scripts' first lines. Follows no link into
+   * `silent`, mount points that do not answer. Empty if a directory has not answered within two seconds.
+   */
+  readToolDirectories(
+    paths: readonly string[],
+    readsScripts: readonly boolean[],
+    silent: readonly string[],
+  ): NativeToolDirectory[];
   /**
    * Resolves when the file system of an absolute path answers; rejects with ERR_SANDBOX_SETUP, naming the path,
    * if it has not within 30 seconds. Holds up no thread of Node's pool. Keeps the process alive.

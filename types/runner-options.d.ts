@@ -35,6 +35,8 @@ export type CloneMode = "auto" | "never";
 export type RunnerOptions = {
   /** The workspace on the host. Must be a directory when a run starts; it need not exist before. */
   shadowDir: string;
+  /** Agrees to a `shadowDir` that is the host's root directory; without it, that is an error. Default false. */
+  workspaceIsRoot?: boolean | undefined;
   /** Selects the host's variables that a command gets. Default "scrub". */
   envPolicy?: EnvironmentPolicy | undefined;
   /**
@@ -95,6 +97,15 @@ export type SandboxTools =
   | "host"
   | { paths?: readonly string[] | undefined; exclude?: readonly string[] | undefined };
 
+/**
+ * The host's package caches that a command finds in its home, copy-on-write: what it writes there never reaches the
+ * host's. "host": all that are known and there. A list: these names, such as "npm", "pip" or "cargo".
+ */
+export type SandboxCaches = "none" | "host" | readonly string[];
+
+/** Where commands see the workspace. */
+export type WorkspacePathMode = "/workspace" | "same";
+
 /** Options of `BubblewrapNativeRunner`. */
 export type BubblewrapNativeRunnerOptions = RunnerOptions &
   InTransaction & {
@@ -107,13 +118,21 @@ export type BubblewrapNativeRunnerOptions = RunnerOptions &
     roBinds?: readonly string[] | undefined;
     /**
      * Further host paths to mount, at most 256, in order after `roBinds`; those with a guest path inside
-     * /workspace are mounted after the workspace. Default none.
+     * the workspace are mounted after it. Default none.
      */
     mounts?: readonly NativeMount[] | undefined;
+    /**
+     * Where commands see the workspace: at /workspace (the default), or at the path of `shadowDir`, as the host's own
+     * tools do. Then `shadowDir` is absolute, and neither hides nor lies in what the sandbox has itself; files that
+     * name the project's own path work on both sides, such as a virtual environment's or CMake's.
+     */
+    workspacePath?: WorkspacePathMode | undefined;
     /** The home of commands. Default "private". */
     home?: SandboxHome | undefined;
     /** The host's tools that commands find. Default "host" if `roBinds` is left out, else "none". */
     tools?: SandboxTools | undefined;
+    /** The host's package caches that commands find, copy-on-write. Default "none". */
+    caches?: SandboxCaches | undefined;
     /** The network of commands. Default "deny". */
     network?: BubblewrapNetwork | undefined;
     /** The isolation mode. Default "strict". */
@@ -187,6 +206,17 @@ export type LandlockNativeRunnerOptions = RunnerOptions &
     network?: NetworkMode | undefined;
     /** Names of layers that must be in force; otherwise the outcome is "setup-failed". Default none. */
     required?: readonly string[] | undefined;
+    /**
+     * The home of commands: "private", a directory of the host that is made for the run or session and removed after
+     * it; "kept", one that is kept for the workspace; { directory }, an existing directory of the host, by its absolute
+     * path; "none", no home that can be used. Default "private".
+     */
+    home?: SandboxHome | undefined;
+    /**
+     * The host's tools that commands may read: "host", those of the host's PATH, as far as no secrets lie with them;
+     * "none". Default "host" if `fsReadDirs` is left out, else "none".
+     */
+    tools?: SandboxTools | undefined;
   };
 
 /** Options of `FirejailNativeRunner`. */

@@ -3,7 +3,14 @@ import { expect, test } from "vitest";
 import { aboutSandbox, type SandboxFacts } from "../../lib/cli/mcp-about.js";
 
 const about = (facts: Partial<SandboxFacts> = {}) =>
-  aboutSandbox({ home: "private", tools: [], network: "deny", isWritable: true, ...facts });
+  aboutSandbox({
+    workspace: "/workspace",
+    home: "private",
+    tools: [],
+    network: "deny",
+    isWritable: true,
+    ...facts,
+  });
 
 test("a model is told what it has, in a few sentences", () => {
   expect(about({ tools: ["nvm", "cargo"] })).toBe(
@@ -22,6 +29,7 @@ test.each([
     { network: { allow: ["a.test"], presets: ["npm"] as const } },
     "these can be reached: a.test, those of the preset npm.",
   ],
+  [{ caches: ["npm", "pip"] }, "Package caches of the host are there: npm, pip."],
   [{ isWritable: false }, "/workspace, and can only be read."],
 ])("%j", (facts: Partial<SandboxFacts>, part) => {
   expect(about(facts)).toContain(part);

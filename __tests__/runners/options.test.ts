@@ -34,7 +34,9 @@ describe.each(["with", "without"])("%s an addon", (which) => {
       roBinds: ["/usr", "/bin", "/lib", "/lib64", "/etc"],
       mounts: [],
       network: "deny",
+      workspacePath: "/workspace",
       home: "private",
+      caches: "none",
       tools: undefined,
       isolation: "strict",
       envPolicy: "scrub",
@@ -57,6 +59,8 @@ describe.each(["with", "without"])("%s an addon", (which) => {
       network: "deny",
       envPolicy: "scrub",
       required: [],
+      home: "private",
+      tools: undefined,
     });
     expect({ ...new FirejailNativeRunner({ shadowDir: "/w" }) }).toEqual({
       firejailPath: "firejail",
@@ -81,8 +85,10 @@ describe.each(["with", "without"])("%s an addon", (which) => {
       shadowDir: "/not/there/yet",
       roBinds: ["/usr"],
       mounts: [{ hostPath: "/srv", guestPath: "/data", mode: "rw", label: "x" }],
+      workspacePath: "same",
       home: "none",
       tools: { paths: ["/opt/zig"] },
+      caches: "none",
       network: "allow",
       isolation: "compat",
       envPolicy: ["PATH"],
@@ -106,6 +112,8 @@ describe.each(["with", "without"])("%s an addon", (which) => {
       network: "allow",
       envPolicy: "clean",
       required: ["landlock-fs"],
+      home: { directory: "/homes/w" },
+      tools: { exclude: ["/opt/x"] },
     };
     expect({ ...new LandlockNativeRunner(landlock) }).toEqual(landlock);
     const firejail: FirejailNativeRunnerOptions = {

@@ -187,6 +187,7 @@ describe("what the runners are made with", () => {
       fsWriteDirs: undefined,
       allowReadWorkspace: true,
       allowWriteWorkspace: true,
+      tools: "host",
       network: "deny",
       required: [],
     });

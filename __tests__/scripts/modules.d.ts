@@ -117,3 +117,9 @@ declare module "*/release/version.mjs" {
   };
   export function versionComplaints(texts: Texts): string[];
 }
+
+declare module "*/checks/class-names.mjs" {
+  export function repeatedNames(
+    sources: readonly (readonly [path: string, text: string])[],
+  ): [name: string, files: string[]][];
+}

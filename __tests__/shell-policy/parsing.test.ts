@@ -36,7 +36,7 @@ async function treeSitter(): Promise<Parser> {
   return parser;
 }
 
-it("reads what bash reads, and nothing else", { timeout: 60_000 }, () => {
+it("reads what bash reads, and nothing else", () => {
   const expected = parsedByBash(kTexts);
   const different = kTexts.filter((text, index) => {
     const ours = (parse(text).errors ?? []).length === 0;
@@ -46,7 +46,7 @@ it("reads what bash reads, and nothing else", { timeout: 60_000 }, () => {
   expect(different).toEqual([]);
 });
 
-it("sees the commands that tree-sitter-bash sees", { timeout: 60_000 }, async () => {
+it("sees the commands that tree-sitter-bash sees", async () => {
   const parser = await treeSitter();
   let compared = 0;
   const different: unknown[] = [];

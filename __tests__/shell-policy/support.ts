@@ -2,7 +2,8 @@
 
 import { spawnSync } from "node:child_process";
 
-const kTimeoutMs = 20_000;
+import { kHungMs } from "../support/waits.js";
+
 const kEnvironment = { PATH: process.env.PATH ?? "/usr/bin:/bin", LC_ALL: "C.UTF-8" };
 
 /** One bash for all texts, each parsed by `bash -n` in a child: whether it was read. */
@@ -13,7 +14,7 @@ export function parsedByBash(texts: readonly string[]): boolean[] {
     input: texts.map((text) => `${text}\0`).join(""),
     encoding: "utf8",
     env: kEnvironment,
-    timeout: kTimeoutMs,
+    timeout: kHungMs,
   });
   if (status !== 0) throw new Error(`bash ended with ${status}`);
   return stdout
@@ -30,7 +31,7 @@ export function wordsByBash(texts: readonly string[]): string[][] {
     input: texts.map((text) => `${text}\0`).join(""),
     encoding: "utf8",
     env: kEnvironment,
-    timeout: kTimeoutMs,
+    timeout: kHungMs,
     maxBuffer: 1 << 26,
   });
   if (status !== 0) throw new Error(`bash ended with ${status}`);

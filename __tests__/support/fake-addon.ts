@@ -3,6 +3,8 @@
  * hands over and settles runs when a test says so.
  */
 
+import { lstatSync, statSync } from "node:fs";
+
 import type {
   LeaseHandle,
   LiveCallbacks,
@@ -37,6 +39,17 @@ export type FakeRun = {
   context: NativeContext;
   resolve(result: SandboxedExecResult): void;
   reject(error: unknown): void;
+};
+
+/** The addon's `lookAt`, by Node's own means. */
+export const fakeLookAt: NativeAddon["lookAt"] = (path, follows, status) => {
+  try {
+    const { mode, uid, gid, dev, ino, ctimeMs, size } = (follows ? statSync : lstatSync)(path);
+    status.set([mode, uid, gid, dev, ino, ctimeMs, size]);
+    return true;
+  } catch {
+    return false;
+  }
 };
 
 const kUsage = { userCpuMs: 1, systemCpuMs: 1, peakMemoryBytes: 1024 };
@@ -303,6 +316,8 @@ export class FakeAddon {
         term = () => 1;
       },
       lockFile: () => true,
+      lookAt: fakeLookAt,
+      readToolDirectories: (paths) => paths.map(() => ({ links: [], interpreters: [] })),
       expectAnswer: () => {},
       silentMounts: () => [],
       awaitAnswer: async () => {},

@@ -13,6 +13,8 @@ import {
 } from "@openagentic/native-runner/mcp";
 import { createSandboxShell } from "@openagentic/native-runner/openai-agents";
 import {
+  type ReviewComment,
+  type ReviewCommentEvent,
   type ReviewOptions,
   type ServedReview,
   serveReview,
@@ -51,10 +53,14 @@ createSandboxShell(runner, { timeoutMs: 1000 });
 
 export async function withReview(options: Partial<ReviewOptions>): Promise<string> {
   const transaction = await runner.openTransaction();
-  const served: ServedReview = await serveReview({ ...options, transaction, runner });
+  const told: [ReviewComment, ReviewCommentEvent][] = [];
+  const onComment = (...each: [ReviewComment, ReviewCommentEvent]) => told.push(each);
+  const served: ServedReview = await serveReview({ ...options, transaction, runner, onComment });
+  const [comment] = await served.comments();
   const seen = await transaction.changes({ details: true });
   const contents = { "a.txt": new Uint8Array() };
   await transaction.commit({ expected: seen, contents, paths: ["a.txt"], exact: true });
   const [run] = await transaction.runs();
-  return `${served.url} ${run?.audit.outcome} ${run?.endedAt.getTime()} ${seen[0]?.version}`;
+  const place = comment && `${comment.path}:${comment.line ?? 0} ${comment.isOutdated}`;
+  return `${place} ${served.url} ${run?.audit.outcome} ${run?.endedAt.getTime()} ${seen[0]?.version}`;
 }

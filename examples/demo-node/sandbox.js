@@ -28,13 +28,3 @@ export async function selectSandbox(env, say, consent) {
   const network = { allow: [], onRequest: consent.onRequest };
   return sandboxFromEnv(env, { name: "demo-node", warn: () => {}, config: { network } });
 }
-
-/**
- * Variables for every command. In Bubblewrap the home directory is not there; tools that want one get
- * the private /tmp.
- * @param {Sandbox} sandbox
- * @returns {Record<string, string>}
- */
-export function commandEnvironment({ name }) {
-  return name === "bubblewrap" ? { HOME: "/tmp" } : {};
-}

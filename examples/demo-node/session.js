@@ -8,7 +8,7 @@ import { Conversation } from "./model/conversation.js";
 import { instructions } from "./model/instructions.js";
 import { Consent } from "./network/consent.js";
 import { Remembered, rememberedFile } from "./network/remembered.js";
-import { commandEnvironment, selectSandbox } from "./sandbox.js";
+import { selectSandbox } from "./sandbox.js";
 import { changeList, matterList, patchText } from "./terminal/change-report.js";
 import { CommandView } from "./terminal/command-view.js";
 import { plainLine, plainPiece } from "./terminal/plain-text.js";
@@ -87,7 +87,6 @@ export class Session {
     const access = new Access([directory, ...(await ownDirectories(env))]);
     const tool = new BashTool({
       runner: (mounts) => project.runnerWith(mounts),
-      environment: commandEnvironment(sandbox),
       progress: new CommandView(streams.err),
       access,
     });

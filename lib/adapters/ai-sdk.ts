@@ -3,10 +3,10 @@
 import type { Tool as AiTool } from "ai";
 import { standardOf, type Tool, type ToolContext } from "../mcp/tool.js";
 
-import { kTools } from "../mcp/tools/all.js";
+import { toolsOf } from "../mcp/tools/all.js";
 import { type SandboxToolsOptions, toolSandboxOf } from "./tool-sandbox.js";
 
-export type { SandboxToolsOptions } from "./tool-sandbox.js";
+export type { SandboxToolsOptions, ToolReviewOptions } from "./tool-sandbox.js";
 
 /** Tools for `generateText` and `streamText`, by name. */
 export type AiSandbox = {
@@ -54,7 +54,7 @@ export function createSandboxTools({
     return second.structured;
   }
 
-  const tools = kTools.map((tool): [string, AiTool] => [
+  const tools = toolsOf(sandbox.policy).map((tool): [string, AiTool] => [
     tool.name,
     {
       description: tool.description,

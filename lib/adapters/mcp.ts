@@ -6,7 +6,7 @@ import { loadMcpSdk } from "../mcp/sdk.js";
 import { registerResources, registerTools, servingOf } from "../mcp/server.js";
 import { type SandboxToolsOptions, toolSandboxOf } from "./tool-sandbox.js";
 
-export type { SandboxToolsOptions } from "./tool-sandbox.js";
+export type { SandboxToolsOptions, ToolReviewOptions } from "./tool-sandbox.js";
 
 /** Tools to add to servers. */
 export type MountedSandbox = {
@@ -41,7 +41,7 @@ export async function createSandboxTools({
   return {
     addTo: (server) => {
       registerTools(server, serving);
-      registerResources(server, sandbox.outputs, serving.sdk);
+      registerResources(server, serving);
     },
     close: () => sandbox.close(),
   };

@@ -114,7 +114,8 @@ export async function chooseRunner(
   for (const warning of policy.warnings) printError(`warning: ${warning}`);
   const runtime = await runtimeFor(policy, auditLog);
   const { layers } = policy.chosenBy === undefined ? { layers: [] } : await runtime.isAvailable();
-  const { workspace, envPolicy } = options;
-  const runner = runtime.runner({ shadowDir: resolve(workspace), envPolicy, transaction });
+  const { workspace, workspaceIsRoot, envPolicy } = options;
+  const shadowDir = resolve(workspace);
+  const runner = runtime.runner({ shadowDir, workspaceIsRoot, envPolicy, transaction });
   return { policy, name: runtime.name, runner, provedLayers: layers };
 }

@@ -3,6 +3,8 @@ import type {
   BubblewrapNetwork,
   EnvironmentPolicy,
 } from "../../types/public.js";
+import { HomeSource } from "../home/home-view.js";
+import type { FoundCaches } from "../home/host-caches.js";
 import type { RuntimeConfig } from "../runtime/config.js";
 import type { RuntimeName } from "../runtime/runtime.js";
 import { formatSize, shellLines } from "../text.js";
@@ -39,7 +41,12 @@ export async function explain(command: string[], options: CliOptions): Promise<v
   }
   const access = accessOf(name, config, workspace, options.transaction);
   const hostNames = Object.keys(process.env).sort();
-  const context = { ...access, options, runtime: name, chosenBy, network, hostNames };
+  const home =
+    name === "bubblewrap"
+      ? new HomeSource({ shadowDir: workspace, ...config.bubblewrap })
+      : undefined;
+  const caches = cachesText(home?.caches()?.found);
+  const context = { ...access, caches, options, runtime: name, chosenBy, network, hostNames };
   const text = policyText(explanation, context);
   process.stdout.write(`${shellLines(explanation.cmd, explanation.args)}\n\n${text}\n`);
 }
@@ -53,6 +60,8 @@ export type ExplainContext = Access & {
   /** The option, variable or file that selected it; undefined if none did. */
   chosenBy: string | undefined;
   network: BubblewrapNetwork;
+  /** The caches, if there are to be any. */
+  caches?: string | undefined;
   /** Names of the host's variables. */
   hostNames: readonly string[];
 };
@@ -85,13 +94,14 @@ function networkWords(network: BubblewrapNetwork, runtime: RuntimeName): string 
 
 /** Returns the policy, one row per subject. Variables are only named; no value is shown. */
 export function policyText(explanation: BubblewrapExplanation, context: ExplainContext): string {
-  const { options, runtime, chosenBy, hostNames, writes, reads, network } = context;
+  const { options, runtime, chosenBy, hostNames, writes, reads, caches, network } = context;
   const passed = new Set(explanation.environment);
   const set = new Set(options.env?.map(([name]) => name));
   return table([
     ["Runtime", `${runtime} (${chosenBy ?? "default"})`],
     ["Writes", writes],
     ["Reads", reads],
+    ...(caches === undefined ? [] : [["Caches", caches] as const]),
     ["Network", networkWords(network, runtime)],
     ["Environment", environmentWords(options.envPolicy)],
     ["  passed", listed(hostNames.filter((name) => passed.has(name) && !set.has(name)))],
@@ -101,6 +111,15 @@ export function policyText(explanation: BubblewrapExplanation, context: ExplainC
     ["Layers", listed(explanation.layers)],
     ["Policy hash", explanation.policyHash],
   ]);
+}
+
+/** Describes the package caches that commands find, and why others are not shown; undefined: none are asked for. */
+export function cachesText(found: FoundCaches | undefined): string | undefined {
+  if (found === undefined) return undefined;
+  const shown = found.caches.map(({ name, source }) => `${name} ${source}`);
+  const leftOut = found.leftOut.map(({ name, path, why }) => `${name} ${path}: ${why}`);
+  const rest = leftOut.length === 0 ? "" : `; not shown: ${leftOut.join(", ")}`;
+  return `${shown.length === 0 ? "none" : shown.join(", ")}, copy-on-write${rest}`;
 }
 
 /** Describes the paths that a runtime lets a command read and write. Pure. */
@@ -121,6 +140,13 @@ function mounted({ mounts }: RuntimeConfig["bubblewrap"], mode: "ro" | "rw"): st
     );
 }
 
+/** The home that Landlock's commands have besides the listed directories. */
+function homeOfLandlock(home: RuntimeConfig["landlock"]["home"] = "private"): string[] {
+  if (home === "none") return [];
+  if (typeof home === "object") return [`${home.directory} (HOME)`];
+  return [home === "kept" ? "a kept HOME" : "a HOME of the run's own"];
+}
+
 /**
  * @param workspace a real path.
  * @param inTransaction true if changes to it stay in a transaction; only with Bubblewrap.
@@ -134,12 +160,15 @@ export function accessOf(
   const { bubblewrap, landlock, firejail } = config;
   switch (name) {
     case "bubblewrap": {
-      const { allowWriteWorkspace, roBinds } = bubblewrap;
+      const { allowWriteWorkspace, roBinds, workspacePath = "/workspace" } = bubblewrap;
+      const notes = [
+        ...(workspacePath === "same" ? [] : [`at ${workspacePath}`]),
+        ...(allowWriteWorkspace && inTransaction ? ["in a transaction"] : []),
+      ];
+      const shown = notes.length === 0 ? workspace : `${workspace} (${notes.join(", ")})`;
       const writable = mounted(bubblewrap, "rw");
-      const written = allowWriteWorkspace
-        ? [`${workspace} (at /workspace${inTransaction ? ", in a transaction" : ""})`, ...writable]
-        : writable;
-      const rest = allowWriteWorkspace ? "" : `; ${workspace} (at /workspace) is read-only`;
+      const written = allowWriteWorkspace ? [shown, ...writable] : writable;
+      const rest = allowWriteWorkspace ? "" : `; ${shown} is read-only`;
       return {
         writes: `${written.map((path) => `${path}, `).join("")}${written.length > 0 ? "and " : ""}a private /tmp${rest}`,
         reads: `${listed([...roBinds, ...mounted(bubblewrap, "ro")])}; a private /proc and /dev`,
@@ -149,7 +178,7 @@ export function accessOf(
       const written = landlock.allowWriteWorkspace ? [workspace] : [];
       const read = landlock.allowReadWorkspace ? [workspace] : [];
       return {
-        writes: listed([...written, ...landlock.fsWriteDirs]),
+        writes: listed([...written, ...landlock.fsWriteDirs, ...homeOfLandlock(landlock.home)]),
         reads: listed([...read, ...landlock.fsReadDirs, ...landlock.fsWriteDirs]),
       };
     }

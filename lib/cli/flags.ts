@@ -4,7 +4,7 @@ import { Option } from "commander";
 
 import { kAllOfBubblewrap, namesWith, type OptionValue } from "../options.js";
 import type { BubblewrapConfig } from "../runtime/config.js";
-import { count, file, home } from "./values.js";
+import { caches, count, file, home } from "./values.js";
 
 const kFlagged = namesWith("flag", kAllOfBubblewrap);
 
@@ -18,6 +18,8 @@ export function flagOf(name: (typeof kFlagged)[number]): Option {
       return option.choices(value.words);
     case "home":
       return option.argParser(home);
+    case "caches":
+      return option.argParser(caches);
     case "tools":
       return option.choices(["none", "host"]);
     case "network":

@@ -1,10 +1,10 @@
 /** `native-runner home`: the homes that are kept for workspaces (option `home: "kept"`). */
 
-import { realpathSync } from "node:fs";
 import { resolve } from "node:path";
 import type { Command, OutputConfiguration } from "commander";
 import pc from "picocolors";
 import { type KeptHome, keptHomes, keptHomesDirectory, putAside } from "../home/kept-homes.js";
+import { realPathOr } from "../paths.js";
 import { NativeWorkspaceFiles } from "../runners/workspace-files.js";
 import { visibleLine } from "../text.js";
 import { CliError, wantsColors, watchOutput } from "./terminal.js";
@@ -76,16 +76,8 @@ export async function homeList(options: ListOptions): Promise<void> {
   else process.stdout.write(homesText(homes, Date.now(), wantsColors(process.stdout)));
 }
 
-function realOr(path: string): string {
-  try {
-    return realpathSync(path);
-  } catch {
-    return path; // the workspace is gone
-  }
-}
-
 function find(homes: readonly KeptHome[], name: string): KeptHome {
-  const path = realOr(resolve(name));
+  const path = realPathOr(resolve(name)); // the workspace may be gone
   const isId = /^[0-9a-f]{1,16}$/.test(name);
   const found = homes.filter(({ id, workspace }) => {
     return workspace === path || (isId && id.startsWith(name));

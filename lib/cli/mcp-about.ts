@@ -1,7 +1,7 @@
-/** What a model is told about the sandbox that it works in: one short text. */
+/** Tells a model about the sandbox that it works in, in one short text. */
 
 import type { BubblewrapNetwork, SandboxHome } from "../../types/public.js";
-import { HomeSource } from "../home/home-view.js";
+import { HomeSource, workspaceInside } from "../home/home-view.js";
 import type { BubblewrapNativeRunner } from "../runners/bubblewrap.js";
 import { visibleLine } from "../text.js";
 
@@ -9,9 +9,13 @@ const kMostNames = 40;
 
 /** The facts of a sandbox that the text tells. */
 export type SandboxFacts = {
+  /** The workspace's path inside. */
+  workspace: string;
   home: SandboxHome;
   /** Names of the tools that are shown besides those of the system; undefined: none are. */
   tools: readonly string[] | undefined;
+  /** Names of the package caches that are shown. */
+  caches?: readonly string[];
   network: BubblewrapNetwork;
   isWritable: boolean;
 };
@@ -40,15 +44,23 @@ function networkText(network: BubblewrapNetwork): string {
 }
 
 /** Returns the text. Pure. */
-export function aboutSandbox({ home, tools, network, isWritable }: SandboxFacts): string {
+export function aboutSandbox({
+  workspace,
+  home,
+  tools,
+  caches = [],
+  network,
+  isWritable,
+}: SandboxFacts): string {
   const parts = [
-    `The workspace is /workspace${isWritable ? "" : ", and can only be read"}.`,
+    `The workspace is ${workspace}${isWritable ? "" : ", and can only be read"}.`,
     homeText(home),
     tools === undefined ? "Programs are those of the system." : "",
     tools !== undefined && tools.length === 0 ? "Programs are those of the host's PATH." : "",
     tools !== undefined && tools.length > 0
       ? `Programs are those of the host's PATH, read-only, with ${listed(tools)}.`
       : "",
+    caches.length > 0 ? `Package caches of the host are there: ${listed(caches)}.` : "",
     networkText(network),
     "Where more is needed, try it: a refusal names the grant that a person can give.",
   ];
@@ -57,15 +69,18 @@ export function aboutSandbox({ home, tools, network, isWritable }: SandboxFacts)
 
 /** Returns the text for a runner's sandboxes. Looks for the host's tools. */
 export function aboutRunner(runner: BubblewrapNativeRunner): string {
-  const { home, tools, roBinds, mounts, network, shadowDir, allowWriteWorkspace } = runner;
+  const { home, tools, caches, roBinds, mounts, network, shadowDir, workspacePath } = runner;
   const showsTools = tools !== undefined && tools !== "none";
-  const found = showsTools
-    ? new HomeSource({ home, tools, roBinds, mounts, network, shadowDir }).found()
-    : undefined;
+  const options = { home, tools, caches, roBinds, mounts, network, shadowDir, workspacePath };
+  const source = new HomeSource(options);
+  const found = showsTools ? source.found() : undefined;
+  const names = source.caches()?.found.caches.map(({ name }) => name) ?? [];
   return aboutSandbox({
+    workspace: workspaceInside(runner),
     home,
     tools: found?.tools.map(({ name }) => name),
+    caches: [...new Set(names)],
     network,
-    isWritable: allowWriteWorkspace,
+    isWritable: runner.allowWriteWorkspace,
   });
 }

@@ -16,6 +16,7 @@ import { type Serving, servingOf } from "../mcp/server.js";
 import type { Commands } from "../mcp/shared-session.js";
 import { serveStdio } from "../mcp/stdio.js";
 import { packageVersion } from "../package-version.js";
+import { SandboxReview } from "../review/sandbox-review.js";
 import { BubblewrapNativeRunner } from "../runners/bubblewrap.js";
 import type { RuntimeRunner } from "../runtime/runtime.js";
 import { checkLine, checkMounts, checkWorkspace } from "./checks.js";
@@ -96,7 +97,8 @@ async function serveRecorded(
   const { sandbox: policy, close } = await operatorsPolicy(options, auditLog);
   const sandbox = new ToolSandbox(policy);
   try {
-    if (options.resume !== undefined) await sandbox.transaction(); // otherwise on first use
+    const isWanted = options.resume !== undefined || options.review !== undefined;
+    if (isWanted) await sandbox.transaction(); // otherwise on first use
     await serve(servingOf(sdk, sandbox), sdk, options, ended);
   } finally {
     await leave(sandbox, options);
@@ -141,6 +143,7 @@ async function operatorsPolicy(
     env: Object.fromEntries(own.env ?? []),
     allowProtected: own.allowProtected,
     place: placeWords(options),
+    review: reviewOf(options, runner, workspace),
     open: async () => {
       const { resume, ...place } = options;
       const transaction = await openTransaction(runner, workspace, isFirst ? options : place);
@@ -168,6 +171,22 @@ async function operatorsPolicy(
     },
   };
   return { sandbox, close: () => runner.close() };
+}
+
+/** Returns the review page that the options ask for; its address is told to the operator, and not to the client. */
+function reviewOf(
+  { review }: McpOptions,
+  runner: BubblewrapNativeRunner,
+  workspace: string,
+): SandboxReview | undefined {
+  if (review === undefined) return undefined;
+  return new SandboxReview({
+    runner,
+    port: review === true ? 0 : review,
+    workspace,
+    approvedBy: "a person, on the review page",
+    onServed: (url) => printError(`a person can review the changes at ${url}`),
+  });
 }
 
 type ResumeOptions = PlaceOptions & { resume?: string };

@@ -14,7 +14,9 @@ import type {
   NativeSpawnLimits,
   NetworkMode,
   NetworkPreset,
+  SandboxCaches,
   SandboxHome,
+  WorkspacePathMode,
 } from "../../types/public.js";
 import { AuditLog } from "../audit-log/audit-log.js";
 import type { RuntimeType } from "../runtime/runtime.js";
@@ -39,8 +41,10 @@ export type CliOptions = AuditOption & {
   mount?: NativeMount[];
   env?: [name: string, value: string][];
   envPolicy: EnvironmentPolicy;
+  workspacePath?: WorkspacePathMode;
   home?: SandboxHome;
   tools?: "none" | "host";
+  caches?: SandboxCaches;
   isolation?: IsolationMode;
   bwrap?: string;
   runtime?: RuntimeType;
@@ -84,6 +88,8 @@ export type McpOptions = Omit<CliOptions, OfRunAlone> & {
   /** A port, or true for any port. */
   http?: string | true;
   tokenFile?: string;
+  /** The review page's port, or true for any port. */
+  review?: number | true;
 };
 
 /** Value of `--resume` for the workspace's last transaction. */

@@ -1,5 +1,6 @@
 /** Passes the streams of a live process through this process's own, as a shell's pipe would. */
 
+import { closeSync, constants, fstatSync, openSync } from "node:fs";
 import type { Readable, Writable } from "node:stream";
 import type { WriteStream } from "node:tty";
 
@@ -42,6 +43,74 @@ export function passOutput(
       resolve(passed);
     });
   });
+}
+
+/** Milliseconds that a reader has, once the run has been interrupted and has ended, to take what it wrote. */
+const kLastReadMs = 2_000;
+
+/**
+ * Closes the outputs of a run that was interrupted, once it has ended and its readers have had some time: one that reads no
+ * further would keep this process from ending. Without a signal they have all the time they take. Returns a function that
+ * stops it.
+ */
+export function closeAfterInterrupt(live: SandboxProcess, signal: AbortSignal): () => void {
+  let timer: NodeJS.Timeout | undefined;
+  const close = () => {
+    live.stdout.destroy();
+    live.stderr?.destroy();
+  };
+  const wait = () => {
+    timer = setTimeout(close, kLastReadMs).unref();
+  };
+  const onAbort = () => void live.result.then(wait, wait);
+  if (signal.aborted) onAbort();
+  else signal.addEventListener("abort", onAbort, { once: true });
+  return () => {
+    signal.removeEventListener("abort", onAbort);
+    clearTimeout(timer);
+  };
+}
+
+/** Ends this process after an interrupted run. What a reader does not take in that time is lost: it would keep the process. */
+export async function endAfterInterrupt(): Promise<never> {
+  const taken = [process.stdout, process.stderr].map(
+    (sink) => new Promise((resolve) => sink.write("", resolve)),
+  );
+  const late = new Promise((resolve) => setTimeout(resolve, kLastReadMs));
+  await Promise.race([Promise.all(taken), late]);
+  process.exit();
+}
+
+/** This process's own pipes, for a command whose input and output never pass through JavaScript. */
+export type OpenRelay = {
+  readonly pipes: { readonly stdin?: number | undefined; readonly stdout?: number | undefined };
+  /** Call when the run has ended. */
+  close(): void;
+};
+
+/**
+ * Opens standard input and output, as far as they are pipes and wanted. They are opened anew, so that other processes
+ * which have the same pipe do not find it non-blocking.
+ */
+export function openRelay(wanted: { stdin: boolean; stdout: boolean }): OpenRelay {
+  const open = (descriptor: number, flags: number) => {
+    try {
+      if (!fstatSync(descriptor).isFIFO()) return undefined;
+      return openSync(`/proc/self/fd/${descriptor}`, flags | constants.O_NONBLOCK);
+    } catch {
+      return undefined; // it is another user's, is closed, or there is no /proc
+    }
+  };
+  const pipes = {
+    stdin: wanted.stdin ? open(0, constants.O_RDONLY) : undefined,
+    stdout: wanted.stdout ? open(1, constants.O_WRONLY) : undefined,
+  };
+  return {
+    pipes,
+    close() {
+      for (const pipe of Object.values(pipes)) if (pipe !== undefined) closeSync(pipe);
+    },
+  };
 }
 
 /** ^D, which is the end of a terminal's input. */
@@ -106,15 +175,27 @@ export function followSize(live: SandboxProcess): () => void {
 export function followJobControl(): { begin(live: SandboxProcess): void; end(): void } {
   let live: SandboxProcess | undefined;
   let isAsked = false;
+  let isStopping = false;
   const stop = () => {
+    if (isStopping) return;
+    isStopping = true;
+    const stopUs = () => {
+      if (!isStopping) return; // continued meanwhile
+      isStopping = false;
+      process.kill(process.pid, "SIGSTOP");
+    };
     live?.signal("SIGSTOP");
-    process.kill(process.pid, "SIGSTOP");
+    // The answer comes once the thread that passes signals on, and stops with us, has passed this one on.
+    live?.waitForPort(1, { timeoutMs: 1 }).then(stopUs, stopUs);
   };
   const onStop = () => {
     if (live === undefined) isAsked = true;
     else stop();
   };
-  const onContinue = () => live?.signal("SIGCONT");
+  const onContinue = () => {
+    isStopping = false;
+    live?.signal("SIGCONT");
+  };
   process.on("SIGTSTP", onStop).on("SIGCONT", onContinue);
   return {
     begin(begun) {

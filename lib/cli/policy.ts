@@ -35,8 +35,10 @@ export type PolicyOptions = Partial<
     | "network"
     | "allowHost"
     | "allowPreset"
+    | "workspacePath"
     | "home"
     | "tools"
+    | "caches"
     | "isolation"
     | "bwrap"
     | "roBind"
@@ -89,6 +91,12 @@ function toolsBeside(
   const isDefault = unlessDefault(roBinds, kDefaultRuntimeBinds) === undefined;
   const isBeside = tools === undefined && isDefault && defaultRoBinds && roBind !== undefined;
   return isBeside ? { tools: "host" } : {};
+}
+
+/** The values of --home and --tools, which Landlock has too. */
+function homeAndTools(options: PolicyOptions): Pick<RuntimeConfig["landlock"], "home" | "tools"> {
+  const { home, tools } = replacing(options);
+  return { ...(home !== undefined && { home }), ...(tools !== undefined && { tools }) };
 }
 
 /** Returns the network of a runtime under a configuration. */
@@ -144,6 +152,7 @@ export function resolvePolicy({ options, file, variables }: PolicySources): Poli
     },
     landlock: {
       ...landlock,
+      ...homeAndTools(options),
       fsReadDirs: withReadOnly(landlock.fsReadDirs, kDefaultReadDirs, options),
     },
     firejail: {
@@ -176,7 +185,10 @@ function checkApplicable(
   if (options.allowHost !== undefined) refuse("--allow-host", "name --runtime bubblewrap");
   if (options.allowPreset !== undefined) refuse("--allow-preset", "name --runtime bubblewrap");
   const given = replacing(options);
-  for (const name of kReplacing) if (Object.hasOwn(given, name)) refuse(writtenFlag(name));
+  const understood = runtime === "landlock" ? Object.keys(homeAndTools(options)) : [];
+  for (const name of kReplacing) {
+    if (Object.hasOwn(given, name) && !understood.includes(name)) refuse(writtenFlag(name));
+  }
   if (runtime === "native" && options.network === "deny") refuse("--network deny");
   if (runtime === "landlock") return;
   if (options.roBind !== undefined) refuse("--ro-bind");

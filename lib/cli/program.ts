@@ -47,7 +47,7 @@ import {
   type WorkerCliOptions,
 } from "./worker/commands.js";
 
-/** What follows the options in the program's help. */
+/** The text after the options in the program's help. */
 export const kNotes = `
 Sizes are binary (1K = 1024); a duration without a unit is in seconds.
 
@@ -326,6 +326,11 @@ function addMcpCommand(command: Command, action: (options: McpOptions) => Promis
       "with --http: the token that clients must have; default: a new one, which is told",
       file,
     )
+    .option(
+      "--review [port]",
+      "serve the review page too, on 127.0.0.1: its comments reach the model; default: any free port",
+      port,
+    )
     .hook("preAction", (self) => {
       const { tokenFile, http } = self.opts<McpOptions>();
       if (tokenFile !== undefined && http === undefined) {
@@ -341,6 +346,7 @@ workspace, which waits on disk (\`native-runner tx\`) when the client is gone.
 Examples:
   $ native-runner mcp --workspace ~/project
   $ native-runner mcp --workspace ~/project --allow-preset npm --memory 4G --resume latest
+  $ native-runner mcp --workspace ~/project --review 7788
   $ native-runner mcp --workspace ~/project --http 7777 --token-file ~/.config/native-runner/token`,
     )
     .action((options: McpOptions) => action(options));

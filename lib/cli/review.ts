@@ -9,6 +9,7 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 
 import type { ListedTransaction } from "../../types/transaction-options.js";
+import { commentWords, placeOf } from "../comment-text.js";
 import { serveReview } from "../review/serve-review.js";
 import { listTransactions } from "../runners/transactions/transactions.js";
 import { visibleLine } from "../text.js";
@@ -71,6 +72,11 @@ export async function review(id: string | undefined, options: ReviewCliOptions):
         isDiscarded = state === "discarded";
         if (isDiscarded) end();
       },
+      onComment: (comment, event) => {
+        if (event !== "added") return;
+        const [first = ""] = comment.text.split("\n", 1);
+        printError(`comment on ${placeOf(comment)}: ${visibleLine(first)}`);
+      },
     });
     process.stdout.write(`${served.url}\n`);
     printError(
@@ -78,6 +84,8 @@ export async function review(id: string | undefined, options: ReviewCliOptions):
     );
     if (options.open) await openPage(served.url);
     await ended;
+    const comments = await served.comments();
+    if (comments.length > 0) process.stdout.write(`\n${commentWords(comments)}\n`);
     if (isDiscarded) printError(`discarded ${transaction.id}`);
     else printError(`what was not committed waits in transaction ${transaction.id}`);
   });

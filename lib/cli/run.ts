@@ -4,14 +4,18 @@ import type { ConnectionMessage } from "../../types/metrics.js";
 import type { NetworkConnection, SandboxedExecResult } from "../../types/public.js";
 import type { Transaction } from "../../types/transaction.js";
 import type { AuditLog } from "../audit-log/audit-log.js";
+import { kRelay } from "../runners/supervised.js";
 import type { RuntimeRunner } from "../runtime/runtime.js";
 import { visibleLine } from "../text.js";
 import { checkCommand, checkMounts, checkWorkspace } from "./checks.js";
 import { chooseRunner } from "./choose-runner.js";
 import { type CliOptions, execInput, recorded, spawnInput } from "./options.js";
 import {
+  closeAfterInterrupt,
+  endAfterInterrupt,
   followJobControl,
   followSize,
+  openRelay,
   passInput,
   passOutput,
   terminalLikeOurs,
@@ -29,15 +33,17 @@ const kSignals = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
  * changes are then settled.
  */
 export async function run(command: string[], options: CliOptions): Promise<void> {
-  await recorded(options, (auditLog) => runRecorded(command, options, auditLog));
+  const interrupt = new AbortController();
+  await recorded(options, (auditLog) => runRecorded(command, options, auditLog, interrupt));
+  if (interrupt.signal.aborted) await endAfterInterrupt();
 }
 
 async function runRecorded(
   command: string[],
   options: CliOptions,
   auditLog: AuditLog | undefined,
+  interrupt: AbortController,
 ): Promise<void> {
-  const interrupt = new AbortController();
   const { signal } = interrupt;
   let transaction: Transaction | undefined;
   let outputLost = false;
@@ -115,14 +121,20 @@ async function passThrough(
     const pty = hasTerminal ? terminalLikeOurs() : undefined;
     const jobs = hasTerminal ? undefined : followJobControl();
     if (jobs) stops.push(jobs.end);
-    const live = await runner.spawn({ ...spawnInput(command, options), signal, pty });
+    const most = options.maxOutput;
+    const isWhole = !hasTerminal && most === undefined;
+    const relay = openRelay({ stdin: takesInput && !hasTerminal, stdout: isWhole });
+    stops.push(relay.close);
+    const input = { ...spawnInput(command, options), signal, pty, [kRelay]: relay.pipes };
+    const live = await runner.spawn(input);
+    stops.push(closeAfterInterrupt(live, signal));
     if (hasTerminal) stops.push(followSize(live));
     jobs?.begin(live);
-    if (takesInput) stops.push(passInput(live, hasTerminal));
+    if (takesInput && relay.pipes.stdin === undefined) stops.push(passInput(live, hasTerminal));
+    else if (takesInput) stops.push(() => void process.stdin.destroy());
     else if (!hasTerminal) live.stdin.end();
     const { stdout, stderr } = process;
     const setup = new SetupLine((chunk) => stderr.write(chunk));
-    const most = options.maxOutput;
     const [result, out, err] = await Promise.all([
       live.result,
       passOutput(live.stdout, stdout, (chunk) => stdout.write(chunk), most),

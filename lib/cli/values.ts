@@ -11,6 +11,7 @@ import type {
   EnvironmentPolicy,
   NativeMount,
   NetworkPreset,
+  SandboxCaches,
   SandboxHome,
 } from "../../types/public.js";
 import { nearest } from "../fields.js";
@@ -85,6 +86,13 @@ export function home(text: string): SandboxHome {
   if (text.includes("/")) return { directory: resolve(text) };
   const found = (["none", "private", "kept"] as const).find((word) => word === text);
   return required(found, "none, private, kept, or a directory with a slash such as ./home");
+}
+
+/** Returns the value of `caches`; the runner checks the names. */
+export function caches(text: string): SandboxCaches {
+  if (text === "none" || text === "host") return text;
+  const names = text.split(",");
+  return required(names.includes("") ? undefined : names, "none, host or NAME,NAME");
 }
 
 /** Returns a path; refuses the empty text that an unset variable yields. */

@@ -10,6 +10,7 @@ import type { ReadableStream } from "node:stream/web";
 
 import type { WebStandardStreamableHTTPServerTransport } from "@modelcontextprotocol/server";
 
+import { kCommentsUri } from "./comments.js";
 import type { McpSdk } from "./sdk.js";
 import { makeServer, type Serving } from "./server.js";
 
@@ -39,6 +40,9 @@ export async function serveHttp(
   const gate = makeGate(token, sdk);
   const sessions = new LegacySessions(serving, version);
   const modern = sdk.createMcpHandler(() => makeServer(serving, version), { legacy: "reject" });
+  const unwatch = serving.sandbox.policy.review?.watch(() => {
+    modern.notify.resourceUpdated(kCommentsUri);
+  });
 
   async function answer(request: Request): Promise<Response> {
     const refused = gate(request);
@@ -65,6 +69,7 @@ export async function serveHttp(
   return {
     url: `http://127.0.0.1:${(http.address() as AddressInfo).port}${kPath}`,
     close: async () => {
+      unwatch?.();
       await Promise.allSettled([modern.close(), sessions.close()]);
       http.closeAllConnections();
       await new Promise((resolve) => http.close(resolve));

@@ -3,9 +3,11 @@
 import type { Denial } from "../../types/denials.js";
 import type { NetworkAnswer, NetworkRequest } from "../../types/network.js";
 import type { NativeExecInput, NativeLimits, SandboxedExecResult } from "../../types/public.js";
+import type { ReviewComment } from "../../types/review.js";
 import type { Transaction } from "../../types/transaction.js";
-import { notableChanges } from "../change-text.js";
+import { notableChanges } from "../notable-changes.js";
 import { shellQuote, visibleLine } from "../text.js";
+import type { SandboxReview } from "./comments.js";
 import { Processes } from "./processes.js";
 import { type Commands, SharedSession } from "./shared-session.js";
 import { partsOf, shellWords, ToolError, textOf } from "./words.js";
@@ -42,6 +44,8 @@ export type SandboxPolicy = {
   place?: string | undefined;
   /** The approver in a commit's record. Default: the client's name. */
   approvedBy?: string | undefined;
+  /** A page on which a person reviews the same transaction, and writes comments. Default none. */
+  review?: SandboxReview | undefined;
 };
 
 /** A program with arguments, or a shell's command line. */
@@ -70,7 +74,7 @@ export class ToolSandbox {
   /** Returns the transaction, opened on first use. */
   transaction(): Promise<Transaction> {
     if (this.#isClosed) throw new ToolError("the server is going away");
-    this.#transaction ??= this.policy.open().catch((error: unknown) => {
+    this.#transaction ??= this.#open().catch((error: unknown) => {
       this.#transaction = undefined; // the next call tries again
       throw error;
     });
@@ -161,13 +165,14 @@ export class ToolSandbox {
     const transaction = await this.transaction();
     const { length } = notableChanges(await transaction.changes());
     await this.#counted(() => transaction.discard());
-    this.processes.forget();
-    this.#transaction = undefined;
-    this.#commands = undefined;
-    this.#isKept = false;
-    const given = this.offers.given();
-    if (given.length > 0) await this.grant(given);
+    await this.#forget();
     return length;
+  }
+
+  /** Returns the comments on the review page that a person has not resolved; none without a page. */
+  async openComments(): Promise<readonly ReviewComment[]> {
+    const all = (await this.policy.review?.comments()) ?? [];
+    return all.filter(({ isResolved }) => !isResolved);
   }
 
   /** Keeps the transaction even without changes, so that `undo` can revert its commit. */
@@ -178,6 +183,7 @@ export class ToolSandbox {
   /** Ends all commands and keeps the transaction; one without changes is removed. Resolves with its id. */
   async close(): Promise<string | undefined> {
     this.#isClosed = true;
+    await this.policy.review?.close();
     const transaction = await this.#transaction?.catch(() => undefined);
     if (transaction === undefined) return undefined;
     const changes = await transaction.changes().catch(() => undefined);
@@ -187,6 +193,45 @@ export class ToolSandbox {
     }
     await transaction.close();
     return transaction.id;
+  }
+
+  async #open(): Promise<Transaction> {
+    const transaction = await this.policy.open();
+    try {
+      await this.policy.review?.show(transaction, (state, canUndo) => {
+        this.#settled(transaction, state, canUndo);
+      });
+    } catch (error) {
+      await transaction.close();
+      throw error;
+    }
+    return transaction;
+  }
+
+  /** Follows what a person has done on the review page. */
+  #settled(
+    transaction: Transaction,
+    state: "open" | "discarded" | "closed",
+    canUndo: boolean,
+  ): void {
+    this.#generation += 1;
+    if (canUndo) this.keep();
+    if (state !== "discarded") return;
+    void this.#transaction
+      ?.then(async (own) => {
+        if (own === transaction) await this.#forget();
+      })
+      .catch(() => {}); // the next call reports it
+  }
+
+  /** Forgets a discarded transaction; grants hold in the next one too. */
+  async #forget(): Promise<void> {
+    this.processes.forget();
+    this.#transaction = undefined;
+    this.#commands = undefined;
+    this.#isKept = false;
+    const given = this.offers.given();
+    if (given.length > 0) await this.grant(given);
   }
 
   async #commandsNow(): Promise<Commands> {

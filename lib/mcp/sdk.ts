@@ -5,6 +5,7 @@ import type * as Server from "@modelcontextprotocol/server";
 import type * as Stdio from "@modelcontextprotocol/server/stdio";
 
 import { SandboxError } from "../errors.js";
+import { builtFile } from "../package-root.js";
 
 /** The SDK's package. */
 export type McpSdk = typeof Server;
@@ -30,16 +31,14 @@ export async function loadMcpSdk<Sdk extends McpSdk = McpSdk>(
   }
 }
 
-/** The copy that scripts/build-mcp-sdk.mjs makes; sources that were not built have none. */
-const kCopy = new URL("./sdk-copy.js", import.meta.url);
-
 /**
  * Returns the copy in this package, for a server that nothing else is installed for; without one, the peer.
  * @throws (rejects) like {@link loadMcpSdk}
  */
 export function loadOwnMcpSdk(): Promise<McpSdk & McpStdio> {
   return loadMcpSdk(async () => {
-    if (existsSync(kCopy)) return (await import(kCopy.href)) as McpSdk & McpStdio;
+    const copy = builtFile("mcp/sdk-copy.js"); // by scripts/build-mcp-sdk.mjs
+    if (existsSync(copy)) return (await import(copy.href)) as McpSdk & McpStdio;
     const [sdk, stdio] = await Promise.all([
       import("@modelcontextprotocol/server"),
       import("@modelcontextprotocol/server/stdio"),

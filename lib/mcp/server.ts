@@ -4,11 +4,12 @@ import { randomUUID } from "node:crypto";
 
 import type { CallToolResult, McpServer, ServerContext } from "@modelcontextprotocol/server";
 
+import { registerComments } from "./comments.js";
 import { type Narrowing, narrowingOf } from "./roots.js";
-import { kOutputTemplate, type OutputStore, type ToolSandbox } from "./sandbox.js";
+import { kOutputTemplate, type ToolSandbox } from "./sandbox.js";
 import type { McpSdk } from "./sdk.js";
 import { standardOf, type Tool, type ToolContext } from "./tool.js";
-import { kTools } from "./tools/all.js";
+import { toolsOf } from "./tools/all.js";
 import { ToolError } from "./words.js";
 
 const kInstructions =
@@ -24,7 +25,7 @@ export function makeServer(serving: Serving, version: string): McpServer {
     { instructions: [serving.sandbox.policy.about, kInstructions].filter(Boolean).join(" ") },
   );
   registerTools(server, serving);
-  registerResources(server, serving.sandbox.outputs, serving.sdk);
+  registerResources(server, serving);
   return server;
 }
 
@@ -160,7 +161,7 @@ export function registerTools(server: McpServer, serving: Serving): void {
     }
   }
 
-  for (const tool of kTools) {
+  for (const tool of toolsOf(sandbox.policy)) {
     server.registerTool(
       tool.name,
       {
@@ -250,7 +251,8 @@ export class Questions {
 /** Resources: the texts that tools link to. */
 
 /** Registers the resources with one server. */
-export function registerResources(server: McpServer, outputs: OutputStore, sdk: McpSdk): void {
+export function registerResources(server: McpServer, { sandbox, sdk }: Serving): void {
+  const { outputs, policy } = sandbox;
   const template = new sdk.ResourceTemplate(kOutputTemplate, {
     list: () => ({ resources: outputs.links() }),
   });
@@ -264,4 +266,5 @@ export function registerResources(server: McpServer, outputs: OutputStore, sdk: 
     if (text === undefined) throw new sdk.ResourceNotFoundError(uri.href);
     return { contents: [{ uri: uri.href, mimeType: "text/plain", text }] };
   });
+  if (policy.review !== undefined) registerComments(server, policy.review);
 }

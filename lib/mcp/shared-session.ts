@@ -45,7 +45,8 @@ export class SharedSession {
     if (entry?.commands !== commands) return commands.exec(input);
     entry.users += 1;
     try {
-      return await (await entry.session).exec(input);
+      const session = await entry.session.catch(() => undefined); // `start` reports why
+      return await (session ?? commands).exec(input);
     } finally {
       this.#release(entry);
     }

@@ -5,6 +5,7 @@ import type { Readable, Writable } from "node:stream";
 
 import type { JSONRPCMessage, Transport } from "@modelcontextprotocol/server";
 
+import { watchComments } from "./comments.js";
 import type { McpSdk, McpStdio } from "./sdk.js";
 import { makeServer, type Serving } from "./server.js";
 
@@ -25,11 +26,19 @@ export async function serveStdio(
   // Text that libraries print goes to standard error, since standard output carries the protocol.
   globalThis.console = new Console(process.stderr);
   const transport = new StdioTransport(process.stdin, process.stdout, serving.sdk);
-  const { close } = serve(() => makeServer(serving, version), { transport, onerror: () => {} });
+  const { review } = serving.sandbox.policy;
+  let unwatch: (() => void) | undefined;
+  const make = ({ era }: { era: "legacy" | "modern" }) => {
+    const server = makeServer(serving, version);
+    if (review !== undefined && era === "modern") unwatch = watchComments(server, review);
+    return server;
+  };
+  const { close } = serve(make, { transport, onerror: () => {} });
   const { onclose } = transport; // the SDK's
   const gone = new Promise<void>((resolve) => {
     transport.onclose = () => {
       onclose?.();
+      unwatch?.();
       resolve();
     };
   });

@@ -91,7 +91,10 @@ function named(issue: Issue): Issue {
 export function standardOf(schema: Schema): StandardSchemaWithJSON<Record<string, unknown>> {
   let json: Record<string, unknown> | undefined; // cached: the SDK asks for it with each call
   const shown = () => {
-    json ??= { ...toJsonSchema(schema, kShown) };
+    if (json !== undefined) return json;
+    // A model reads all schemas. The dialect is left out: these use only what is the same in all of them.
+    const { $schema: _, ...rest } = toJsonSchema(schema, kShown);
+    json = rest;
     return json;
   };
   const { validate, version, vendor } = schema["~standard"];

@@ -14,3 +14,18 @@ export function deferred<Value>(): Deferred<Value> {
   });
   return { promise, resolve, reject };
 }
+
+/** Lets any number wait for the next change of something. */
+export class Changes {
+  #waiting: (() => void)[] = [];
+
+  /** Wakes all that wait now. */
+  happened(): void {
+    for (const wake of this.#waiting.splice(0)) wake();
+  }
+
+  /** Resolves at the next change. */
+  next(): Promise<void> {
+    return new Promise((resolve) => this.#waiting.push(resolve));
+  }
+}

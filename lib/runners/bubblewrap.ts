@@ -8,8 +8,10 @@ import type {
   IsolationMode,
   NativeMount,
   PoolState,
+  SandboxCaches,
   SandboxHome,
   SandboxTools,
+  WorkspacePathMode,
 } from "../../types/public.js";
 import type { Transaction } from "../../types/transaction.js";
 import type {
@@ -22,6 +24,7 @@ import { takeAuditLog } from "../audit-log/sink.js";
 import { fromNative } from "../errors.js";
 import { copyOptions, frozenCopy } from "../fields.js";
 import { HomeSource } from "../home/home-view.js";
+import { checkCacheNames } from "../home/host-caches.js";
 import { loadAddon } from "../native.js";
 import { networkOption, withNetwork } from "../network.js";
 import { completed, kAllOfBubblewrap } from "../options.js";
@@ -55,10 +58,14 @@ export class BubblewrapNativeRunner extends SessionRunner {
   readonly mounts: readonly NativeMount[];
   /** The network of commands, as given. Default "deny". */
   readonly network: BubblewrapNetwork;
+  /** Where commands see the workspace. Default "/workspace". */
+  readonly workspacePath: WorkspacePathMode;
   /** The home of commands. Default "private". */
   readonly home: SandboxHome;
   /** The host's tools that commands find; undefined: "host" if `roBinds` was left out, else "none". */
   readonly tools: SandboxTools | undefined;
+  /** The host's package caches that commands find, copy-on-write. Default "none". */
+  readonly caches: SandboxCaches;
   /** The isolation mode. Default "strict". */
   readonly isolation: IsolationMode;
   /** Selects the host's variables that a command gets. Default "scrub". */
@@ -90,6 +97,8 @@ export class BubblewrapNativeRunner extends SessionRunner {
     const own = copyOptions(options);
     if (own.home !== undefined) own.home = frozenCopy(own.home);
     if (own.tools !== undefined) own.tools = frozenCopy(own.tools);
+    if (own.caches !== undefined) own.caches = frozenCopy(own.caches);
+    checkCacheNames(own.caches);
     const sink = takeAuditLog(own);
     const taken = extractMembership(own);
     if (taken !== undefined) {
@@ -106,7 +115,11 @@ export class BubblewrapNativeRunner extends SessionRunner {
     supervised.meter.recordTo(sink);
     super(
       supervised,
-      { shadowDir: own.shadowDir, write: own.allowWriteWorkspace },
+      {
+        shadowDir: own.shadowDir,
+        write: own.allowWriteWorkspace,
+        workspacePath: own.workspacePath,
+      },
       (addon, session, poolNumber) =>
         new addon.BubblewrapSession(natively, session, taken?.handle, poolNumber),
       taken?.handle,
@@ -120,8 +133,10 @@ export class BubblewrapNativeRunner extends SessionRunner {
     this.roBinds = all.roBinds;
     this.mounts = all.mounts;
     this.network = all.network;
+    this.workspacePath = all.workspacePath;
     this.home = all.home;
     this.tools = all.tools;
+    this.caches = all.caches;
     this.isolation = all.isolation;
     this.envPolicy = all.envPolicy;
     this.extraArgs = all.extraArgs;

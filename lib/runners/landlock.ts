@@ -2,9 +2,12 @@ import type {
   EnvironmentPolicy,
   LandlockNativeRunnerOptions,
   NetworkMode,
+  SandboxHome,
+  SandboxTools,
 } from "../../types/public.js";
 import { takeAuditLog } from "../audit-log/sink.js";
-import { copyOptions } from "../fields.js";
+import { copyOptions, frozenCopy } from "../fields.js";
+import { HomeSource, homeOptionsOfLandlock } from "../home/home-view.js";
 import { completed, kConfining, kEveryRunner, kLandlock } from "../options.js";
 import { Supervised } from "./supervised.js";
 import { SessionRunner } from "./supervised-runner.js";
@@ -42,15 +45,26 @@ export class LandlockNativeRunner extends SessionRunner {
   readonly envPolicy: EnvironmentPolicy;
   /** Layers that must be in force. Default none. */
   readonly required: readonly string[];
+  /** The home of commands. Default "private". */
+  readonly home: SandboxHome;
+  /** The host's tools that commands may read; undefined: "host" if `fsReadDirs` was left out, else "none". */
+  readonly tools: SandboxTools | undefined;
 
   /** @throws TypeError or RangeError on an invalid option (if the native addon is present). */
   constructor(options: LandlockNativeRunnerOptions) {
     const own = copyOptions(options);
+    if (own.home !== undefined) own.home = frozenCopy(own.home);
+    if (own.tools !== undefined) own.tools = frozenCopy(own.tools);
     const sink = takeAuditLog(own);
     const taken = extractMembership(own);
     const supervised = new Supervised(
       (addon) => new addon.LandlockNativeRunner(own, taken?.handle),
     );
+    const { home, tools, fsReadDirs } = own;
+    const showsTools = (tools ?? (fsReadDirs === undefined ? "host" : "none")) !== "none";
+    if (home !== "none" || showsTools) {
+      supervised.home = new HomeSource(homeOptionsOfLandlock(own), taken?.home);
+    }
     supervised.meter.recordTo(sink);
     super(
       supervised,
@@ -72,5 +86,7 @@ export class LandlockNativeRunner extends SessionRunner {
     this.network = all.network;
     this.envPolicy = all.envPolicy;
     this.required = all.required;
+    this.home = all.home;
+    this.tools = all.tools;
   }
 }

@@ -14,6 +14,7 @@ import type {
   NativeRequest,
   NativeSpawnRequest,
   RunnerHandle,
+  StreamRelay,
 } from "../../types/addon.js";
 import type { RunnerMetrics } from "../../types/metrics.js";
 import type {
@@ -367,6 +368,10 @@ const kSpawnFields: readonly string[] = [
   "signal",
 ];
 
+/** The key under which this package's own callers of `spawn` give a {@link StreamRelay}. */
+export const kRelay = Symbol("relay");
+type Relayed = { [kRelay]?: StreamRelay };
+
 /** Builds the request of `spawn`. @throws TypeError for fields that only exec has. */
 function spawnRequestOf(input: NativeSpawnInput): NativeSpawnRequest {
   const given = input as Record<string, unknown>;
@@ -375,8 +380,10 @@ function spawnRequestOf(input: NativeSpawnInput): NativeSpawnRequest {
       throw invalidValue(`Expected \`${field}\` to be left out with spawn: ${instead}`);
     }
   }
-  // The addon would take this field for lib's own.
-  if (given.onEvent !== undefined) throw unknownField("onEvent", "input", kSpawnFields);
+  // The addon would take these fields for lib's own.
+  for (const field of ["onEvent", "relay"]) {
+    if (given[field] !== undefined) throw unknownField(field, "input", kSpawnFields);
+  }
   const { argv, cwd, limits, explain, pty, stderr } = input;
   const env = definedOnly(input.env);
   const limitsGiven = Object(limits) as Record<string, unknown>;
@@ -387,7 +394,8 @@ function spawnRequestOf(input: NativeSpawnInput): NativeSpawnRequest {
     }
   }
   const lease = leaseHandle(input.lease);
-  return withUnknown({ argv, cwd, env, limits, lease, explain, pty, stderr }, input);
+  const relay = (input as Relayed)[kRelay];
+  return withUnknown({ argv, cwd, env, limits, lease, explain, pty, stderr, relay }, input);
 }
 
 /** Returns the host's variables that the addon can't see itself. Pure except for reading the process. */

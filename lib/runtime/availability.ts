@@ -97,7 +97,15 @@ async function prove(
   return not("broken", reason, fixOf(reason, kind, facts), { layers, probes });
 }
 
-/** Never rejects: an error becomes the reason. */
+/** True for a value that no host would take: another runtime in its place would hide the mistake. */
+const isMistake = (error: unknown) =>
+  (error instanceof TypeError || error instanceof RangeError) &&
+  /^ERR_(INVALID_ARG_|OUT_OF_RANGE)/.test((error as NodeJS.ErrnoException).code ?? "");
+
+/**
+ * Tests a runtime on this host; if the host lacks something, the result names it as the reason.
+ * @throws (rejects) TypeError or RangeError for a wrong value in the configuration.
+ */
 export async function findAvailability(
   kind: RuntimeKind,
   config: RuntimeConfig,
@@ -110,6 +118,7 @@ export async function findAvailability(
   try {
     return await prove(kind, config, facts);
   } catch (error) {
+    if (isMistake(error)) throw error;
     return whyThrown(error, kind, facts);
   }
 }

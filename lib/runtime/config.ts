@@ -4,8 +4,10 @@ import type {
   BubblewrapNetwork,
   IsolationMode,
   NativeMount,
+  SandboxCaches,
   SandboxHome,
   SandboxTools,
+  WorkspacePathMode,
 } from "../../types/public.js";
 import type { ShellAllowlistMode, ShellBlockRule } from "../shell-policy/policy.js";
 import type { RuntimeType } from "./runtime.js";
@@ -20,6 +22,10 @@ export type LandlockConfig = {
   allowReadWorkspace: boolean;
   /** True if commands may write to the workspace. Default true. */
   allowWriteWorkspace: boolean;
+  /** The home of commands. Default "private". */
+  home?: SandboxHome | undefined;
+  /** The host's tools that commands may read. Default "host" if `fsReadDirs` is the default, else "none". */
+  tools?: SandboxTools | undefined;
 };
 
 /** Options of the Firejail runtime. */
@@ -58,10 +64,14 @@ export type BubblewrapConfig = {
   allowWriteWorkspace: boolean;
   /** Options for bwrap, passed verbatim. Default none. */
   extraArgs: string[];
+  /** Where commands see the workspace. Default "/workspace". */
+  workspacePath?: WorkspacePathMode | undefined;
   /** The home of commands. Default "private". */
   home?: SandboxHome | undefined;
   /** The host's tools that commands find. Default "host" if `roBinds` is the default, else "none". */
   tools?: SandboxTools | undefined;
+  /** The host's package caches that commands find, copy-on-write. Default "none". */
+  caches?: SandboxCaches | undefined;
   /** The isolation mode. Default "strict". */
   isolation: IsolationMode;
   /** Additional security layers inside the sandbox. Default none. */

@@ -29,6 +29,7 @@ const kExecuteOptions: FieldsOf<ExecuteOptions> = {
 };
 const kRunnerOptions: FieldsOf<RuntimeRunnerOptions> = {
   shadowDir: true,
+  workspaceIsRoot: true,
   envPolicy: true,
   maxConcurrent: true,
   mounts: true,

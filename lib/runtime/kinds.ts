@@ -142,9 +142,13 @@ function roBinds(config: RuntimeConfig): readonly string[] {
 }
 
 /** The runner's own rule: with the default paths, the host's tools. */
-function tools({ bubblewrap }: RuntimeConfig): { tools?: SandboxTools } {
-  const named = unlessDefault(bubblewrap.roBinds, kDefaultRuntimeBinds);
-  const wanted = bubblewrap.tools ?? (named === undefined ? "host" : undefined);
+function tools(
+  asked: SandboxTools | undefined,
+  paths: readonly string[],
+  defaults: readonly string[],
+): { tools?: SandboxTools } {
+  const isDefault = unlessDefault(paths, defaults) === undefined;
+  const wanted = asked ?? (isDefault ? "host" : undefined);
   return wanted === undefined ? {} : { tools: wanted };
 }
 
@@ -183,7 +187,7 @@ export const bubblewrapKind: RuntimeKind = {
       ...options,
       ...config.bubblewrap,
       roBinds: roBinds(config),
-      ...tools(config),
+      ...tools(config.bubblewrap.tools, config.bubblewrap.roBinds, kDefaultRuntimeBinds),
       mounts: [...config.bubblewrap.mounts, ...mounts],
       network: networkOf(config),
       required: config.required,
@@ -208,6 +212,7 @@ const landlockKind: RuntimeKind = {
     return new LandlockNativeRunner({
       ...options,
       ...config.landlock,
+      ...tools(config.landlock.tools, fsReadDirs, kDefaultReadDirs),
       fsReadDirs: extended(fsReadDirs, kDefaultReadDirs, [...hostPaths(here, "ro"), ...writable]),
       fsWriteDirs: extended(fsWriteDirs, kDefaultWriteDirs, writable),
       network: modeOf(config.network),

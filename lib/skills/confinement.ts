@@ -112,6 +112,8 @@ function narrowed(config: RuntimeConfig, readable: readonly string[]): RuntimeCo
       ...config.landlock,
       fsReadDirs: paths,
       fsWriteDirs: [],
+      home: "none",
+      tools: "none",
       allowWriteWorkspace: false,
     },
   };

@@ -4,6 +4,7 @@ import { dirname } from "node:path";
 import { fileURLToPath } from "node:url";
 
 import type { SandboxedExecResult } from "../../types/public.js";
+import { builtFile } from "../package-root.js";
 import { parseAnswer, type SkillAnswer } from "./answer.js";
 import type { EngineCommand, SkillRequest } from "./engines/engine.js";
 import type { RequestMessage } from "./guest/answer.mjs";
@@ -69,13 +70,9 @@ export function guestProcess(
 
 /** Locates the scripts of guest/, and parses the answer of one that ran as a process. */
 
-/**
- * Returns the location of a script: beside this built file; if this file runs from source, in the build of
- * the same checkout.
- */
+/** Returns the location of a script. */
 export function guestScript(name: string): URL {
-  const isSource = import.meta.url.endsWith(".ts");
-  return new URL(`${isSource ? "../../dist/skills/" : ""}guest/${name}`, import.meta.url);
+  return builtFile(`skills/guest/${name}`);
 }
 
 /** Returns the answer on its standard output, or the reason if it ended without one. */

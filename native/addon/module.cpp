@@ -8,6 +8,7 @@
 #include "addon/values/result.h"
 #include "addon/values/value_builder.h"
 #include "addon/workspace/files_object.h"
+#include "addon/workspace/host_looks.h"
 #include "addon/workspace/path_stamps.h"
 #include "addon/workspace/transaction_object.h"
 #include "policy/bubblewrap/bubblewrap_plan.h"
@@ -178,6 +179,7 @@ Napi::Object Init(Napi::Env env, Napi::Object exports) {
   exports.Set("lockFile", Napi::Function::New(env, LockFileOf, "lockFile"));
   exports.Set("entryState", Napi::Function::New(env, EntryStateOf, "entryState"));
   DefinePathStamps(env, exports, state);
+  DefineHostLooks(env, exports, state);
   DefineProcessSandbox(env, exports);
   DefineWorkspaceFiles(env, exports);
   DefineTransaction(env, exports, state);

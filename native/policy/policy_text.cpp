@@ -56,7 +56,8 @@ void AddNetwork(std::string& text, Network network, const NetworkPolicy* by_doma
   if (by_domain != nullptr) text += NetworkRulesText(by_domain->rules);
 }
 
-void AddHome(std::string& text, const BubblewrapPolicy& policy) {
+template <typename Policy>
+void AddHome(std::string& text, const Policy& policy) {
   if (policy.home == Home::kPrivate) AddLine(text, "home", "private");
   if (policy.home == Home::kKept) AddLine(text, "home", "kept");
   if (policy.home == Home::kDirectory) AddLine(text, "home", Quoted(policy.home_directory));
@@ -65,12 +66,20 @@ void AddHome(std::string& text, const BubblewrapPolicy& policy) {
   AddLines(text, "tool-exclude", policy.tool_excludes);
 }
 
+void AddCaches(std::string& text, const BubblewrapPolicy& policy) {
+  if (policy.caches == Caches::kHost) AddLine(text, "caches", "host");
+  AddLines(text, "cache", policy.cache_names);
+}
+
 }  // namespace
 
 std::string HomeViewText(const HomeView& view) {
   std::string text;
   for (const ShownPath& each : view.shown) {
     AddLine(text, "shown", Quoted(each.source) + ' ' + Quoted(each.target));
+  }
+  for (const ShownCache& each : view.caches) {
+    AddLine(text, "shown-cache", Quoted(each.source) + ' ' + Quoted(each.target));
   }
   return text;
 }
@@ -91,10 +100,12 @@ std::string PolicyText(const BubblewrapPolicy& policy) {
   if (!policy.with_proc) AddLine(text, "proc", "no");
   if (!policy.with_dev) AddLine(text, "dev", "no");
   if (!policy.write_workspace) AddLine(text, "write-workspace", "no");
+  if (policy.workspace_path != kWorkspace) AddLine(text, "workspace-path", "same");
   AddLines(text, "extra-arg", policy.extra_args);
   if (policy.with_landlock) AddLine(text, "landlock", "yes");
   AddLines(text, "required", policy.required);
   AddHome(text, policy);
+  AddCaches(text, policy);
   AddEnvironment(text, policy.environment);
   return text;
 }
@@ -123,6 +134,7 @@ std::string PolicyText(const LandlockPolicy& policy) {
   AddLine(text, "read-workspace", policy.read_workspace ? "yes" : "no");
   AddLine(text, "write-workspace", policy.write_workspace ? "yes" : "no");
   AddLines(text, "required", policy.required);
+  AddHome(text, policy);
   AddEnvironment(text, policy.environment);
   return text;
 }

@@ -11,7 +11,18 @@ namespace native_runner {
 
 void Lanes::Add(RunJob job) {
   const std::uint64_t lane = job.lane;
+  lanes_[lane].width = job.lane_width;
   lanes_[lane].waiting.push_back(std::move(job));
+  Fill(lane);
+}
+
+void Lanes::Leave(std::uint64_t lane) {
+  OnEnd(lane);
+  Fill(lane);
+}
+
+void Lanes::Return(std::uint64_t lane, std::function<bool()> go_on) {
+  lanes_[lane].returning.push_back(std::move(go_on));
   Fill(lane);
 }
 
@@ -21,14 +32,22 @@ void Lanes::Fill(std::uint64_t lane) {
   if (is_filling_ || found == lanes_.end()) return;
   Lane& here = found->second;
   is_filling_ = true;
-  while (!here.waiting.empty() && here.in_flight < here.waiting.front().lane_width) {
+  while (here.in_flight < here.width) {
+    if (!here.returning.empty()) {
+      const auto go_on = std::move(here.returning.front());
+      here.returning.pop_front();
+      ++here.in_flight;
+      if (!go_on()) --here.in_flight;
+      continue;
+    }
+    if (here.waiting.empty()) break;
     RunJob job = std::move(here.waiting.front());
     here.waiting.pop_front();
     ++here.in_flight;
     begin_(std::move(job));
   }
   is_filling_ = false;
-  if (here.in_flight == 0 && here.waiting.empty()) lanes_.erase(found);
+  if (here.is_idle()) lanes_.erase(found);
 }
 
 std::optional<RunJob> Lanes::Withdraw(std::uint64_t run) {
@@ -48,6 +67,7 @@ std::vector<RunJob> Lanes::WithdrawAll() {
   for (auto& [id, lane] : lanes_) {
     std::move(lane.waiting.begin(), lane.waiting.end(), std::back_inserter(all));
     lane.waiting.clear();
+    lane.returning.clear();
   }
   return all;
 }
@@ -214,9 +234,23 @@ void Supervisor::Begin(Job job) {
   const PoolReference reference = explains ? PoolReference() : job.pool;
   const std::uint64_t pool = is_live ? 0 : reference.number;
   const auto lane = is_live ? std::nullopt : std::optional(job.lane);
-  listener.on_end = [this, id, lane, pool](RunResult result) {
-    OnRunEnd(id, lane, pool, std::move(result));
+  const auto has_place = std::make_shared<bool>(!is_live);
+  listener.on_end = [this, id, lane, pool, has_place](RunResult result) {
+    OnRunEnd(id, *has_place ? lane : std::nullopt, pool, std::move(result));
   };
+  if (lane == RunJob::kSharedLane) {
+    listener.on_held_up = [this, has_place] {
+      *has_place = false;
+      lanes_.Leave(RunJob::kSharedLane);
+    };
+    listener.on_answer = [this, has_place](std::function<bool()> go_on) {
+      lanes_.Return(RunJob::kSharedLane, [has_place, go_on = std::move(go_on)] {
+        *has_place = true;  // the run may end within `go_on`
+        if (!go_on()) *has_place = false;
+        return *has_place;
+      });
+    };
+  }
   listener.take = [this, pool](const Fingerprint& wanted) { return pools_.Take(pool, wanted); };
   const SandboxPools::Offer offer = pools_.RunStarts(reference, job.runtime, is_live);
   job.request.allow_prewarmed = offer.prewarmed;

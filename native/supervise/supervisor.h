@@ -99,8 +99,12 @@ class MessageQueue {
 // A submitted run. Runs of one lane start in order, at most `lane_width` at once; the others wait.
 // A live process is in no lane: it may run for days and would block the others.
 struct RunJob {
+  // The lane of runs that need no order. A run that waits for a file system which does not answer
+  // has no place in it meanwhile.
+  static constexpr std::uint64_t kSharedLane = 0;
+
   std::uint64_t run = 0;  // unique
-  std::uint64_t lane = 0;
+  std::uint64_t lane = kSharedLane;
   std::size_t lane_width = 1;
   std::shared_ptr<const Backend> runtime;
   ExecRequest request;
@@ -119,14 +123,22 @@ class Lanes {
   void OnEnd(std::uint64_t lane) { --lanes_[lane].in_flight; }
   void Fill(std::uint64_t lane);
 
+  // A started run has no place in its lane until Return has called `go_on`, once there is a place:
+  // before waiting runs get one. `go_on` returns false if the run has ended meanwhile.
+  void Leave(std::uint64_t lane);
+  void Return(std::uint64_t lane, std::function<bool()> go_on);
+
   // Removes one waiting run (nullopt if it does not wait), or all of them.
   std::optional<RunJob> Withdraw(std::uint64_t run);
   std::vector<RunJob> WithdrawAll();
 
  private:
   struct Lane {
+    std::size_t width = 1;
     std::size_t in_flight = 0;
+    std::deque<std::function<bool()>> returning;
     std::deque<RunJob> waiting;
+    bool is_idle() const { return in_flight == 0 && returning.empty() && waiting.empty(); }
   };
 
   std::function<void(RunJob)> begin_;

@@ -92,45 +92,49 @@ export const imports = {
   "lib/regular-file": "lib/errors",
   "lib/fields": "lib/errors leven",
   "lib/exec-result": "types/ lib/denials/",
-  "lib/native": "types/ lib/errors lib/exec-result detect-libc",
-  "lib/answering-path": "types/ lib/native",
+  "lib/package-root": "",
+  "lib/native": "types/ lib/errors lib/exec-result lib/package-root",
+  "lib/paths": "",
+  "lib/answering-path": "types/ lib/native lib/paths",
   "lib/network": `types/ ${native}`,
   "lib/options": "types/",
   "lib/option-schemas": "types/ lib/options valibot",
   "lib/index": "types/ lib/",
 
-  "lib/package-version": "",
+  "lib/package-version": "lib/package-root",
   "lib/audit-log/": `types/ ${native} lib/package-version`,
   "lib/metrics/": "types/ lib/errors lib/audit-log/",
-  "lib/protected-paths": "",
+  "lib/protected-paths": "lib/paths",
   // Names of files and commands are shown to people by the command line and by tools of an agent.
   "lib/text": "",
-  "lib/change-text": "types/ lib/text picocolors",
+  "lib/notable-changes": "",
+  "lib/change-text": "types/ lib/notable-changes lib/text picocolors",
+  "lib/comment-text": "types/ lib/text",
   "lib/denials/": "types/ lib/protected-paths lib/text",
-  "lib/home/": `types/ ${native} lib/answering-path lib/options lib/protected-paths`,
+  "lib/home/": `types/ ${native} lib/answering-path lib/options lib/paths lib/protected-paths`,
   "lib/runners/": `types/ ${native} lib/answering-path lib/home/ lib/options lib/audit-log/ lib/denials/ lib/exec-result lib/guesses lib/metrics/ lib/network lib/protected-paths lib/runners/`,
   "lib/shell-policy/": `types/ ${input} unbash`,
   "lib/runtime/": `types/ ${native} lib/audit-log/ lib/network lib/options lib/option-schemas lib/runners/ lib/shell-policy/ valibot strip-json-comments`,
   "lib/process-sandbox/": `types/ ${native} lib/runners/ lib/runtime/`,
   "lib/project/": `types/ ${native} lib/answering-path lib/audit-log/ lib/network lib/protected-paths lib/runners/`,
   "lib/skills/guest/": "",
-  "lib/skills/": `types/ ${native} lib/protected-paths lib/runners/ lib/runtime/ lib/skills/ valibot`,
+  "lib/skills/": `types/ ${native} lib/package-root lib/protected-paths lib/runners/ lib/runtime/ lib/skills/ valibot`,
   "lib/mcp/":
-    "types/ lib/errors lib/text lib/change-text " +
+    "types/ lib/errors lib/package-root lib/text lib/change-text lib/comment-text lib/notable-changes " +
     "@modelcontextprotocol/server @modelcontextprotocol/server/stdio valibot @valibot/to-json-schema",
-  "lib/review/": "types/ lib/errors lib/fields lib/runners/ valibot",
+  "lib/review/": "types/ lib/errors lib/fields lib/package-root lib/runners/ valibot",
   "lib/remote/policy/": `types/ ${native} lib/remote/subjects lib/network lib/options lib/option-schemas lib/runners/bubblewrap valibot strip-json-comments`,
   "lib/remote/subjects": "lib/errors",
   "lib/remote/deferred": "",
-  "lib/remote/wire/": `types/ ${native} lib/remote/subjects lib/remote/workspace/ lib/runners/ valibot`,
+  "lib/remote/wire/": `types/ ${native} lib/remote/deferred lib/remote/subjects lib/remote/workspace/ lib/runners/ valibot`,
   "lib/remote/worker/": `types/ ${native} lib/remote/broker/ lib/remote/deferred lib/remote/policy/ lib/remote/subjects lib/remote/wire/ lib/remote/workspace/ lib/runners/`,
   "lib/remote/caller/": `types/ ${native} lib/options lib/exec-result lib/remote/broker/ lib/remote/deferred lib/remote/subjects lib/remote/wire/ lib/remote/workspace/ lib/runners/`,
   "lib/remote/broker/": `types/ ${native} lib/remote/subjects @nats-io/transport-node`,
   // Of the SDKs but MCP's only types.
   "lib/adapters/":
-    "types/ lib/errors lib/fields lib/text lib/runners/ lib/mcp/ lib/remote/caller/ @modelcontextprotocol/server ai @openai/agents",
-  "lib/remote/workspace/": `types/ ${native} lib/runners/ valibot`,
+    "types/ lib/errors lib/fields lib/text lib/runners/ lib/mcp/ lib/remote/caller/ lib/review/ @modelcontextprotocol/server ai @openai/agents",
+  "lib/remote/workspace/": `types/ ${native} lib/package-root lib/runners/ valibot`,
   "lib/cli/":
-    `types/ ${native} lib/audit-log/ lib/denials/ lib/home/ lib/network lib/options lib/package-version lib/protected-paths lib/runners/ lib/runtime/ lib/project/ lib/text lib/change-text lib/shell-policy/policy lib/skills/ lib/mcp/ lib/review/ lib/remote/ ` +
+    `types/ ${native} lib/audit-log/ lib/denials/ lib/home/ lib/network lib/options lib/package-version lib/paths lib/protected-paths lib/runners/ lib/runtime/ lib/project/ lib/text lib/change-text lib/comment-text lib/notable-changes lib/shell-policy/policy lib/skills/ lib/mcp/ lib/review/ lib/remote/ ` +
     "commander picocolors cli-table3 @nats-io/transport-node",
 };

@@ -1,6 +1,6 @@
-// Installs the package as its users do and uses it: from the tarball with npm; with --all also from the tarball in a
-// pnpm workspace with pnpm's defaults (install scripts blocked), and from a checkout that is a
-// package of a pnpm workspace. Each time: import, require(esm), a real command, TypeScript. At last
+// Installs the package as its users do and uses it: from the tarball with npm, once with what README says from top to
+// bottom; with --all also from the tarball in a pnpm workspace with pnpm's defaults (install scripts blocked), and from a
+// checkout that is a package of a pnpm workspace. Each time: import, require(esm), a real command, TypeScript. At last
 // the demo, as a package of a pnpm workspace that has the package from the tarball.
 import { spawnSync } from "node:child_process";
 import { cpSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
@@ -10,6 +10,7 @@ import { checkDemo, demoDirectory } from "../lib/demo-node.mjs";
 import { npmPack } from "../lib/npm/pack.mjs";
 import { packageJson, root } from "../lib/project.mjs";
 import { bootstrap, fail, outputOf, run, runQuietly } from "../lib/run.mjs";
+import { runVitest } from "../lib/suites.mjs";
 import { tempDirectory } from "../lib/temp.mjs";
 
 bootstrap();
@@ -102,6 +103,17 @@ function fromTarballWithNpm(tarball) {
   checkConsumer(application, { bubblewrapWorks });
 }
 
+/** README from top to bottom in an empty directory, whose examples need bwrap. */
+async function asNewcomer(tarball) {
+  if (!bubblewrapWorks) {
+    console.log("README is not run: bwrap can't run here");
+    return;
+  }
+  const env = { ...process.env, NATIVE_RUNNER_TARBALL: tarball };
+  const { failed } = await runVitest(["packed"], { env });
+  if (failed.length > 0) fail("a newcomer fails with README");
+}
+
 function fromTarballWithPnpm(tarball) {
   const workspace = makeWorkspace("pnpm-tarball", ["packages/*"]);
   const application = makeApplication(path.join(workspace, "packages", "app"), `file:${tarball}`);
@@ -154,6 +166,7 @@ const others = {
 };
 const checks = {
   "npm, from the tarball": () => fromTarballWithNpm(tarball),
+  "README, by a newcomer": () => asNewcomer(tarball),
   ...(isAll ? others : {}),
 };
 for (const [label, check] of Object.entries(checks)) {

@@ -18,6 +18,7 @@ package_for() { # package_for MANAGER WHAT
     *:firejail) echo firejail ;;
     apt-get:nats-server | apk:nats-server | dnf:nats-server) echo nats-server ;;
     *:chromium) echo chromium ;;
+    *:ccache) echo ccache ;;
     dnf:ip) echo iproute ;;
     *:ip) echo iproute2 ;;
     *:cmake) echo cmake ;;

@@ -64,6 +64,7 @@ export type RemotePolicyOptions = Pick<
   | "mounts"
   | "home"
   | "tools"
+  | "caches"
   | "network"
   | "isolation"
   | "envPolicy"

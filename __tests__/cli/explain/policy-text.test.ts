@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 
-import { type ExplainContext, policyText } from "../../../lib/cli/explain.js";
+import { cachesText, type ExplainContext, policyText } from "../../../lib/cli/explain.js";
 import type { CliOptions } from "../../../lib/cli/options.js";
 import { kDefaultCliOptions } from "../../support/cli-options.js";
 
@@ -31,6 +31,21 @@ function explained(
 }
 
 describe("policyText", () => {
+  it("names caches and why others are not shown, where some are asked for", () => {
+    const found = {
+      caches: [{ name: "npm", source: "/h/.npm", target: "/h/.npm", hidden: [] }],
+      leftOut: [{ name: "pip", path: "/h/.cache/pip", why: "it is not there" }],
+      variables: {},
+      watched: [],
+    };
+    const text = "npm /h/.npm, copy-on-write; not shown: pip /h/.cache/pip: it is not there";
+    expect(cachesText(found)).toBe(text);
+    expect(cachesText({ ...found, caches: [], leftOut: [] })).toBe("none, copy-on-write");
+    expect(cachesText(undefined)).toBeUndefined();
+    expect(explained({}, [], { caches: "npm" })).toContain("Caches          npm\n");
+    expect(explained()).not.toContain("Caches");
+  });
+
   it("tells the policy a row a subject", () => {
     expect(explained({ env: [["MODE", "hidden-value"]] }, ["HOME", "PATH", "MODE"])).toBe(
       [

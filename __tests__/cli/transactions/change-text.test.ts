@@ -1,8 +1,9 @@
 import { stripVTControlCharacters } from "node:util";
 import { describe, expect, it } from "vitest";
 
-import { changeSummary, counted, diffText, notableChanges } from "../../../lib/change-text.js";
+import { changeSummary, counted, diffText } from "../../../lib/change-text.js";
 import type { Change } from "../../../lib/index.js";
+import { notableChanges } from "../../../lib/notable-changes.js";
 
 const kFile = 0o100644;
 const kDirectory = 0o40755;

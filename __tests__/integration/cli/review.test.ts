@@ -68,6 +68,21 @@ describeUnless(whyNoBubblewrap ?? whyNoCli, "native-runner review", () => {
     expect(await again.ended).toBe(0);
   });
 
+  test("prints the comments at its end, and each as it is written", async () => {
+    const scene = new Scene();
+    scene.run([], kEdit);
+    const { child, said, ended, base } = await serve(scene);
+    const comment = { path: "a.txt", side: "after", line: 1, lineText: "two" };
+    const reply = await post(base, "comments", { ...comment, text: "why \u001b[31m?\nsay" });
+    expect(reply.status).toBe(200);
+    await eventually("it is told", () =>
+      said.err.includes("native-runner: comment on a.txt:1: why ^[[31m?\n"),
+    );
+    child.kill("SIGINT");
+    expect(await ended).toBe(0);
+    expect(said.out).toBe(`${base.href}\n\na.txt:1\n> two\nwhy ^[[31m?\nsay\n`);
+  });
+
   test("ends by itself when the transaction is discarded", async () => {
     const scene = new Scene();
     scene.run([], kEdit);

@@ -5,7 +5,7 @@ import { once } from "node:events";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 
 import { eventually, kHungMs, kQuietMs } from "../../support/waits.js";
 import { command, kCli, whyNoCli } from "../support/built-cli.js";
@@ -120,6 +120,29 @@ describeUnless(whyNoCli ?? whyNoBubblewrap, "run in a pipe", () => {
     );
   });
 
+  describe("SIGTERM ends the run, and", () => {
+    /** What the reader of a run does that has written 1.5 MB, and was then sent a SIGTERM. */
+    const interrupted = (reader: string) =>
+      bash(`cd '${tempDirectory()}'
+        ended() { ! kill -0 "$(cat pid)" 2> /dev/null; }
+        within() { for _ in $(seq ${kHungMs / 40}); do "$@" && return; sleep 0.02; done; echo hung; }
+        command='head -c 1500000 /dev/zero; echo > written; sleep 1000'
+        { echo $BASHPID > pid; exec ${quoted} run -- sh -c "$command"; } | {
+          within test -e written
+          kill -TERM "$(cat pid)"
+          ${reader}
+        }
+        echo "\${PIPESTATUS[0]}"`).stdout;
+
+    test("a reader that reads gets what was written before", () => {
+      expect(interrupted("wc -c")).toBe("1500000\n130\n");
+    });
+
+    test("a reader that reads no further does not keep it", () => {
+      expect(interrupted("within ended; echo seen")).toBe("seen\n130\n");
+    });
+  });
+
   test("help whose reader goes says nothing", () => {
     const { stdout, stderr } = bash("nr --help | head -1; nr run --help | head -1");
     expect(stdout).toMatch(/^Usage: native-runner .*\nUsage: native-runner run .*\n$/);
@@ -216,7 +239,9 @@ describeUnless(whyNoCli ?? whyNoBubblewrap, "run at a terminal", () => {
     ]);
     live.stdin.write("PS1='re''ady> '\r");
     await shows(/\nready> $/);
-    live.stdin.write("sh -c 'echo be\"\"gan; sleep 1000'\r");
+    // `read` starts no process: one that Ctrl-Z stops between vfork and exec holds its
+    // parent, which then never stops (at every terminal).
+    live.stdin.write("sh -c 'echo be\"\"gan; read line'\r");
     await shows(/\nbegan/);
     live.stdin.write("\u001a");
     await shows(/Stopped/);

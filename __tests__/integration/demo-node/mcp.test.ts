@@ -73,7 +73,10 @@ describeUnless(whyNoBubblewrap, "demo-node --mcp", () => {
         expect.arrayContaining(["run", "changes", "diff", "commit", "discard", "checkpoint"]),
       );
       expect(textOf(await call("run", { command: kFix }))).toBe(kAfter["src/sum.js"]);
-      expect(textOf(await call("run", { command: "echo $HOME; ls /home" }))).toContain("/tmp\n");
+      const install = "cd && ls -A && mkdir -p .local/bin && echo mine > .local/bin/tool";
+      expect(textOf(await call("run", { command: install }))).not.toMatch(/tool|denied/i);
+      const later = "cat ~/.local/bin/tool; node --version";
+      expect(textOf(await call("run", { command: later }))).toBe(`mine\n${process.version}\n`);
       expect(readTree(project)).toEqual(kBefore);
       expect((await call("commit")).structuredContent).toMatchObject({ total: 1, left: 0 });
       expect(asked).toEqual([expect.stringContaining("src/sum.js")]);

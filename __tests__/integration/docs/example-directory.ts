@@ -9,6 +9,8 @@ import { plainEnvironment } from "../support/requirements.js";
 import { tempDirectory } from "../support/temp.js";
 import { kFiles } from "./example-files.js";
 
+/** Where a package manager puts programs of packages, for PATH and npx. */
+const kPrograms = "node_modules/.bin";
 const kInstalled = ["@types", "undici-types", "@opentelemetry", "@modelcontextprotocol"];
 
 export type Place = {
@@ -22,24 +24,20 @@ export type Place = {
   addFiles(what: string): void;
 };
 
-function install(directory: string): void {
+/** As if it were installed: a link to the checkout, whose build is as it is, and the program. */
+function linkCheckout(directory: string): void {
   const modules = join(directory, "node_modules");
   mkdirSync(join(modules, "@openagentic"), { recursive: true });
   symlinkSync(kRoot, join(modules, "@openagentic/native-runner"));
   for (const name of kInstalled)
     symlinkSync(join(kRoot, "node_modules", name), join(modules, name));
   writeFileSync(join(directory, "package.json"), '{ "private": true, "type": "module" }\n');
-}
-
-/** The package's program where a package manager puts it, for PATH and npx. */
-function installProgram(directory: string): string {
-  const bin = join(directory, "node_modules/.bin");
+  const bin = join(directory, kPrograms);
   const program = join(bin, "native-runner");
   const words = [...kNodeInside, join(kRoot, "dist/cli/main.js")].map((word) => `'${word}'`);
   mkdirSync(bin);
   writeFileSync(program, `#!/bin/sh\nexec ${words.join(" ")} "$@"\n`);
   chmodSync(program, 0o755);
-  return bin;
 }
 
 /** This process's environment, but for what selects a sandbox. */
@@ -51,15 +49,14 @@ function environment(): NodeJS.ProcessEnv {
   return { ...Object.fromEntries(kept), NO_COLOR: "1" };
 }
 
-export function makePlace(): Place {
+export function makePlace({ install = linkCheckout } = {}): Place {
   const outer = tempDirectory("docs");
   const directory = join(outer, "app");
   mkdirSync(directory);
   install(directory);
   const elsewhere = new Map<string, string>();
-  const path = [installProgram(directory), dirname(process.execPath), process.env.PATH].join(
-    delimiter,
-  );
+  const programs = [join(directory, kPrograms), dirname(process.execPath)];
+  const path = [...programs, process.env.PATH].join(delimiter);
   return {
     directory,
     env: { ...environment(), PATH: path },

@@ -145,9 +145,8 @@ async function runBlock(block: Block, place: Place): Promise<void> {
   await run(block, place);
 }
 
-/** Runs the blocks of an example in one fresh directory, but for those that say why they can't be. */
-export async function runExample(blocks: readonly Block[]): Promise<void> {
-  const place = makePlace();
+/** Runs the blocks of an example in one directory, a fresh one, but for those that say why they can't be. */
+export async function runExample(blocks: readonly Block[], place = makePlace()): Promise<void> {
   for (const block of blocks) {
     if (block.directives.has("not run")) continue;
     try {

@@ -23,6 +23,13 @@ const plainPath = process.env.PATH;
 const late = join(home, "late");
 mkdirSync(join(late, "bin"), { recursive: true });
 writeFileSync(join(late, "bin", "late-tool"), "#!/bin/sh\necho tool\n", { mode: 0o755 });
+// Links into the silent storage, straight and by a directory, beside one that leads to a tool.
+symlinkSync(join(hung, "tool"), join(late, "bin", "hung-tool"));
+symlinkSync(hung, join(home, "by-directory"));
+symlinkSync("../../by-directory/tool", join(late, "bin", "indirect-tool"));
+mkdirSync(join(home, "elsewhere"));
+writeFileSync(join(home, "elsewhere", "linked-tool"), "#!/bin/sh\necho linked\n", { mode: 0o755 });
+symlinkSync("../../elsewhere/linked-tool", join(late, "bin", "linked-tool"));
 symlinkSync(join(hung, "volta"), join(home, ".volta"));
 symlinkSync(join(hung, "gitconfig"), join(home, ".gitconfig"));
 process.env.PATH = `${hung}/bin:${late}/bin:${home}/.volta/bin:${plainPath}`;
@@ -82,6 +89,10 @@ const tool = { argv: ["/bin/sh", "-c", "late-tool || echo none"] };
 const runner = strict(workspace);
 const withTool = () => runner.exec(tool).then(told, failed);
 const ends = [await withTool()];
+const linked = {
+  argv: ["/bin/sh", "-c", "linked-tool || hung-tool || indirect-tool || echo none"],
+};
+say({ what: "linked", end: await runner.exec(linked).then(told, failed) });
 const fuse = openSync("/dev/fuse", "r+");
 const mount = ["-i", "-t", "fuse", "-o", "fd=3,rootmode=40000,user_id=0,group_id=0", "late", late];
 const env = { PATH: plainPath };

@@ -1,6 +1,6 @@
 /** The tools for files, a server that commands reach, and what a model is told. */
 
-import { readFileSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 
@@ -40,6 +40,27 @@ describeUnless(whyNoCli ?? whyNoBubblewrap, "mcp", () => {
     expect((await call("view", { path: "none" })).isError).toBe(true);
     expect((await call("view", { path: "../x" })).isError).toBe(true);
     expect(readFileSync(join(workspace, "a.txt"), "utf8")).toBe("one\ntwo\ntwo\n");
+  });
+
+  test("a path has the forms of cwd, also of what is called workspace", async () => {
+    const { call, workspace } = await connect("modern");
+    mkdirSync(join(workspace, "workspace"));
+    writeFileSync(join(workspace, "a.txt"), "above\n");
+    writeFileSync(join(workspace, "workspace/a.txt"), "below\n");
+    const shown = async (path: string) => textOf(await call("view", { path }));
+    for (const path of ["a.txt", "/a.txt", "workspace/a.txt", "/workspace/a.txt"]) {
+      expect(await shown(path), path).toBe("above\n");
+    }
+    for (const path of ["workspace/workspace/a.txt", "/workspace/workspace/a.txt"]) {
+      expect(await shown(path), path).toBe("below\n");
+    }
+    await call("edit", { path: "/workspace/workspace/a.txt", old: "below", new: "edited" });
+    expect(await shown("/workspace/workspace/a.txt")).toBe("edited\n");
+    expect(await shown("/workspace/a.txt")).toBe("above\n");
+    expect(await shown("/workspace/workspace")).toBe("workspace/workspace/a.txt");
+    expect(textOf(await call("search", { pattern: "edited", path: "/workspace/workspace" }))).toBe(
+      "workspace/a.txt:1:edited\n",
+    );
   });
 
   test("run reaches a server that start began, and none that has ended", async () => {

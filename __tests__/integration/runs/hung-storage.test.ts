@@ -81,6 +81,8 @@ describeUnless(whyNot(), "storage that does not answer", () => {
       // In a user namespace the host's root directory is another user's, so that none of its tools is shown.
       const withTool = isRoot ? { kind: "exited", out: "tool\n" } : without;
       expect(told.get("tools")?.ends).toMatchObject([withTool, without, without, withTool]);
+      const linked = isRoot ? { kind: "exited", out: "linked\n" } : without;
+      expect(told.get("linked")?.end).toMatchObject(linked);
       expect(told.get("homes")?.ends).toMatchObject([
         ran,
         ran,

@@ -110,6 +110,8 @@ describeSandboxed("values", () => {
   for (const [Runner, ownOptions] of classes) {
     test(`${Runner.name} is made where nothing is wrong`, () => {
       expect(thrownBy(() => new Runner({ shadowDir }))).toBeInstanceOf(Runner);
+      const root = { shadowDir: "/", workspaceIsRoot: true };
+      expect(thrownBy(() => new Runner(root))).toBeInstanceOf(Runner);
     });
 
     test.each(titled([...kOptions, ...ownOptions]))(

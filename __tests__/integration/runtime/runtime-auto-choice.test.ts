@@ -69,6 +69,18 @@ describe("auto", () => {
     );
   });
 
+  testUnless(whyNo("bubblewrap"), "takes no other where a value is wrong", async () => {
+    const wrong = [
+      { bubblewrap: { isolation: "compat", network: { allow: ["a.example"] } } },
+      { bubblewrap: { home: "none", caches: ["npm"] } },
+    ] as const;
+    for (const config of wrong)
+      await expect(createRuntime(config, kQuiet)).rejects.toBeInstanceOf(TypeError);
+    expect((await createRuntime({ bubblewrap: { caches: ["npm"] } }, kQuiet)).name).toBe(
+      "bubblewrap",
+    );
+  });
+
   test("refuses where nothing works, with every step, and runs nothing", async () => {
     const config = { ...nothingWorks(brokenBwrap()), allowFallbackToNative: true };
     const environment = { OPENAGENTIC_SANDBOX_REQUIRED: "1" };

@@ -16,7 +16,7 @@ import type {
 import { BubblewrapNativeRunner, LandlockNativeRunner } from "../support/package.js";
 import { kMarker, marked, newMark } from "../support/processes.js";
 import { isRoot, testUnless, whyNoOption } from "../support/requirements.js";
-import { bytes, run, text } from "../support/results.js";
+import { bytes, run, text, withoutHomeId } from "../support/results.js";
 import { describeSessions, type SessionMaker } from "../support/sessions.js";
 import { tempDirectory } from "../support/temp.js";
 
@@ -32,7 +32,7 @@ function comparable(result: SandboxedExecResult): unknown {
       return { ...record, hasArgv: argv.length > 0 };
     },
   );
-  return { ...rest, stdout: text(stdout), stderr: text(stderr), audits: records };
+  return { ...rest, stdout: withoutHomeId(text(stdout)), stderr: text(stderr), audits: records };
 }
 
 const kInputs: [string, NativeExecInput][] = [

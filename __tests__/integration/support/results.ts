@@ -43,3 +43,7 @@ export type RunnerChoice = {
   network?: "allow" | "deny";
   roBinds?: readonly string[];
 };
+
+/** The text with one name for the homes that Landlock's runs have each to itself. */
+export const withoutHomeId = (output: string) =>
+  output.replaceAll(/(?<=\/run-homes\/)[0-9a-f]{16}/g, "ID");

@@ -124,6 +124,8 @@ export const kOptions: Wrong[] = [
   ["shadowDir", { shadowDir: "" }, kValue],
   ["shadowDir", { shadowDir: "/a\0b" }, kValue],
   ["shadowDir", { shadowDir: new URL("file:///tmp") }, kType],
+  ...["/", "//", "/.", "/usr/.."].map((root): Wrong => ["shadowDir", { shadowDir: root }, kValue]),
+  ["workspaceIsRoot", { shadowDir: "/", workspaceIsRoot: 1 }, kType],
   ["envPolicy", { envPolicy: "all" }, kValue],
   ["envPolicy", { envPolicy: 1 }, kValue],
   ["envPolicy", { envPolicy: null }, kValue],

@@ -94,6 +94,38 @@ export const kRows: Record<string, Row> = {
     ],
     refused: [[{ tools: { paths: ["/opt/zig"] } }, "tools"]],
   },
+  "no caches unless the policy has them": {
+    allowed: [
+      [{}, { caches: "none" }],
+      [{ caches: "none" }, { caches: "none" }],
+    ],
+    refused: [
+      [{ caches: "host" }, "caches"],
+      [{ caches: ["npm"] }, "caches"],
+    ],
+  },
+  "all caches": {
+    policy: { caches: "host" },
+    allowed: [
+      [{}, { caches: "host" }],
+      [{ caches: ["npm"] }, { caches: ["npm"] }],
+      [{ caches: "none" }, { caches: "none" }],
+      [{ home: "none" }, { home: "none", caches: "none" }],
+    ],
+    refused: [[{ caches: ["nmp"] }, "caches[0]"]],
+  },
+  "some caches": {
+    policy: { caches: ["npm", "pip"] },
+    allowed: [
+      [{}, { caches: ["npm", "pip"] }],
+      [{ caches: ["pip"] }, { caches: ["pip"] }],
+      [{ caches: "none" }, { caches: "none" }],
+    ],
+    refused: [
+      [{ caches: "host" }, "caches"],
+      [{ caches: ["npm", "cargo"] }, "caches"],
+    ],
+  },
   "network, allowed": {
     policy: { network: "allow" },
     allowed: [

@@ -31,6 +31,7 @@ test("without a policy nothing is opened", () => {
         prewarmIdleMs: 60_000,
         home: "private",
         tools: "none",
+        caches: "none",
       },
       limits: { timeoutMs: 3_600_000, maxStdoutBytes: 67_108_864, maxStderrBytes: 67_108_864 },
     },

@@ -33,6 +33,20 @@ describe("a port without room", () => {
     expect(sent).toHaveLength(kWindow + 1);
   });
 
+  test("keeps both waits, of a sender and a reader, through a change that is for neither", async () => {
+    const { port: made, sent } = port(2_000);
+    await fill(made);
+    const sending = made.send(data);
+    const reading = made.receive();
+    made.granted(0);
+    await new Promise(setImmediate);
+    made.granted(1);
+    await sending;
+    expect(sent).toHaveLength(kWindow + 1);
+    made.deliver({ t: "data" }, none);
+    expect(await reading).toMatchObject({ header: { t: "data" } });
+  });
+
   test.each(["verdict", "failed"])("rejects what waits when the other side sends %s", async (t) => {
     const { port: made } = port();
     await fill(made);

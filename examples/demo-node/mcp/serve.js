@@ -9,7 +9,7 @@ import { createSandboxTools } from "@openagentic/native-runner/mcp";
 import { Failure } from "../failure.js";
 import { Consent } from "../network/consent.js";
 import { Remembered, rememberedFile } from "../network/remembered.js";
-import { commandEnvironment, selectSandbox } from "../sandbox.js";
+import { selectSandbox } from "../sandbox.js";
 import { plainLine } from "../terminal/plain-text.js";
 
 const kInstructions =
@@ -45,7 +45,7 @@ async function openRunner(project, env, say) {
   const consent = new Consent(await Remembered.read(rememberedFile(env)));
   const sandbox = await selectSandbox(env, say, consent.mayAllow ? consent : undefined);
   const runner = sandbox.runner({ shadowDir: directory });
-  if (runner instanceof BubblewrapNativeRunner) return { directory, runner, sandbox };
+  if (runner instanceof BubblewrapNativeRunner) return { directory, runner };
   throw new Failure("--mcp needs Bubblewrap: set OPENAGENTIC_PROCESS_SANDBOX=bwrap");
 }
 
@@ -59,12 +59,11 @@ async function openRunner(project, env, say) {
 export async function serveMcp({ project }, env, signal) {
   // Standard output is the protocol's.
   const say = (/** @type {string} */ line) => process.stderr.write(`${line}\n`);
-  const { directory, runner, sandbox } = await openRunner(project, env, say);
+  const { directory, runner } = await openRunner(project, env, say);
   try {
     const tools = await createSandboxTools({
       runner,
       limits: kLimits,
-      env: commandEnvironment(sandbox),
     });
     const transport = new StdioServerTransport();
     const connect = () => {

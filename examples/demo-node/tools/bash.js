@@ -26,20 +26,17 @@ const kMaxFileBytes = 256 * 1024 ** 2;
 export class BashTool {
   name = "Bash";
   #runner;
-  #environment;
   #progress;
   #access;
 
   /**
-   * @param {{ runner: (mounts: Mount[]) => Promise<Runner>, environment: Record<string, string>,
-   *   progress: Progress, access: import("../access/access.js").Access }} parts
-   *   `runner`: the one at the time, with these mounts besides; `environment`: variables on top of what
-   *   it lets through
+   * @param {{ runner: (mounts: Mount[]) => Promise<Runner>, progress: Progress,
+   *   access: import("../access/access.js").Access }} parts
+   *   `runner`: the one at the time, with these mounts besides
    */
-  constructor({ runner, environment, progress, access }) {
+  constructor({ runner, progress, access }) {
     this.#access = access;
     this.#runner = runner;
-    this.#environment = environment;
     this.#progress = progress;
     /** @type {import("@openagentic/native-runner").SandboxedAuditRecord | undefined} */
     this.lastAudit = undefined;
@@ -103,7 +100,6 @@ export class BashTool {
     };
     return runner.exec({
       argv: ["bash", "-c", command],
-      env: this.#environment,
       stdin: stdin === undefined ? undefined : new TextEncoder().encode(stdin),
       limits: raised(limits, grants),
       explain: true,

@@ -8,8 +8,9 @@ import { createInterface } from "node:readline";
 
 import type { SandboxedExecResult } from "../../../types/public.js";
 import type { Change, Transaction } from "../../../types/transaction.js";
-import { changeSummary, counted, diffText, notableChanges } from "../../change-text.js";
+import { changeSummary, counted, diffText } from "../../change-text.js";
 import { TransactionError } from "../../errors.js";
+import { notableChanges } from "../../notable-changes.js";
 import type { CliOptions } from "../options.js";
 import { printError, wantsColors } from "../terminal.js";
 import { placeWords, type Refusal, refusalOf } from "./transaction-place.js";

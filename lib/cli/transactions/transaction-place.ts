@@ -8,7 +8,7 @@ import type { TransactionError } from "../../errors.js";
 import { BubblewrapNativeRunner } from "../../runners/bubblewrap.js";
 import { listTransactions } from "../../runners/transactions/transactions.js";
 import type { RuntimeRunner } from "../../runtime/runtime.js";
-import { shellQuote, visibleLine } from "../../text.js";
+import { stateDirectoryWords, visibleLine } from "../../text.js";
 import { type AuditOption, recorded } from "../options.js";
 import { CliError, printError } from "../terminal.js";
 
@@ -30,9 +30,8 @@ export function directoryOption({ stateDirectory }: PlaceOptions): { directory?:
 }
 
 /** Returns the words that select this directory in `native-runner tx …`. */
-export function placeWords({ stateDirectory }: PlaceOptions): string {
-  if (stateDirectory === undefined) return "";
-  return ` --state-directory ${shellQuote(resolve(stateDirectory))}`;
+export function placeWords(options: PlaceOptions): string {
+  return stateDirectoryWords(directoryOption(options).directory);
 }
 
 /**

@@ -1,15 +1,18 @@
 /** The grammar of `native-runner tx`. Parsing only. */
 
-import { realpathSync } from "node:fs";
-import { chmod, readdir, rm } from "node:fs/promises";
+import { constants } from "node:fs";
+import { chmod, open, readdir, rename, rm } from "node:fs/promises";
 import { join, resolve } from "node:path";
 
 import type { Command, OutputConfiguration } from "commander";
 import pc from "picocolors";
 import type { Transaction } from "../../../types/transaction.js";
 import type { ListedTransaction } from "../../../types/transaction-options.js";
-import { changeSummary, counted, diffText, notableChanges } from "../../change-text.js";
+import { changeSummary, counted, diffText } from "../../change-text.js";
 import { TransactionError } from "../../errors.js";
+import { loadAddon } from "../../native.js";
+import { notableChanges } from "../../notable-changes.js";
+import { covers, realPathOr } from "../../paths.js";
 import { stateDirectory } from "../../protected-paths.js";
 import { listTransactions } from "../../runners/transactions/transactions.js";
 import { visibleLine } from "../../text.js";
@@ -145,25 +148,16 @@ function tellRefusal(error: unknown, id: string, options: TxOptions, isUndo: boo
 /** A transaction on disk; `gone`: its workspace is no directory any more. */
 type Found = ListedTransaction & { gone?: true };
 
-/** A workspace that is gone has no real path; its name was one. */
-function realPathOf(path: string): string {
-  try {
-    return realpathSync(path);
-  } catch {
-    return resolve(path);
-  }
-}
-
 /** Returns the transactions that the options select, the oldest first. */
 async function selected(options: TxListOptions): Promise<Found[]> {
   const { workspace, olderThan = 0, newerThan = Number.POSITIVE_INFINITY } = options;
-  const below = workspace === undefined ? undefined : realPathOf(workspace);
+  const below = workspace === undefined ? undefined : realPathOr(resolve(workspace)); // it may be gone
   const now = Date.now();
   const listed = await listTransactions(directoryOption(options));
   return listed
     .filter((each) => {
       const ms = now - each.createdAt.getTime();
-      const isBelow = below === undefined || `${each.workspace}/`.startsWith(`${below}/`);
+      const isBelow = below === undefined || covers(below, each.workspace);
       return isBelow && ms >= olderThan && ms <= newerThan;
     })
     .map((each) => (isGone(each.workspace) ? { ...each, gone: true } : each));
@@ -180,36 +174,63 @@ export async function txList(options: TxListOptions): Promise<void> {
   }
 }
 
-/** `tx prune`: discards transactions whose workspace is gone, and old ones. Open ones are left. */
+/** Holds what may be the only copy of a user's files: of a commit that was interrupted, or not undone whole. */
+const holdsBackups = ({ state, gone, recovered }: Found) =>
+  state === "torn" || (gone === true && recovered !== undefined);
+
+/**
+ * `tx prune`: discards transactions whose workspace is gone, and old ones. Those that are open, or hold backups of an
+ * unfinished commit, are left.
+ */
 export async function txPrune(options: TxPruneOptions): Promise<void> {
   watchOutput();
-  const found = await selected(options);
   const isMeant = (each: Found) =>
     each.state !== "open" && (each.gone || options.olderThan !== undefined);
+  const found = (await selected(options)).filter(isMeant);
   const pruned: Found[] = [];
-  for (const each of found.filter(isMeant)) {
-    if (!options.dryRun) await discardFound(each, options);
-    pruned.push(each);
-    const done = options.dryRun ? "would discard" : "discarded";
-    if (!options.json) {
-      const why = each.gone ? "its workspace is gone: " : "";
-      process.stdout.write(`${done} ${each.id} (${why}${visibleLine(each.workspace)})\n`);
-    }
+  const left: Found[] = [];
+  for (const each of found) {
+    const isPruned = !holdsBackups(each) && (options.dryRun || (await discardFound(each, options)));
+    (isPruned ? pruned : left).push(each);
+    if (!options.json) process.stdout.write(`${prunedLine(each, isPruned, options)}\n`);
   }
-  if (options.json) print({ dryRun: options.dryRun === true, pruned });
-  else if (pruned.length === 0) process.stdout.write("nothing to prune\n");
+  if (options.json) print({ dryRun: options.dryRun === true, pruned, left });
+  else if (found.length === 0) process.stdout.write("nothing to prune\n");
 }
 
-/** A transaction without a workspace can't be resumed, so its directory is removed as it is. */
-async function discardFound(found: Found, options: TxOptions): Promise<void> {
-  if (!found.gone) {
-    await withTransaction(found.id, options, (transaction) => transaction.discard());
-    return;
-  }
+function prunedLine(each: Found, isPruned: boolean, { dryRun }: TxPruneOptions): string {
+  const where = `${each.gone ? "its workspace is gone: " : ""}${visibleLine(each.workspace)}`;
+  if (isPruned) return `${dryRun ? "would discard" : "discarded"} ${each.id} (${where})`;
+  const why = holdsBackups(each)
+    ? "it has backups of files of a commit that was interrupted"
+    : "it has been opened";
+  return `left ${each.id} (${where}): ${why}`;
+}
+
+/** Returns false if another process has opened it meanwhile. */
+async function discardFound(found: Found, options: TxOptions): Promise<boolean> {
+  if (found.gone) return discardGone(found, options);
+  await withTransaction(found.id, options, (transaction) => transaction.discard());
+  return true;
+}
+
+/**
+ * A transaction without a workspace can't be resumed, so its directory is removed as it is: under its lock, and by a
+ * name by which the next transaction finds what a kill leaves.
+ */
+async function discardGone({ id, workspace }: Found, options: TxOptions): Promise<boolean> {
   const { directory = stateDirectory("transactions") } = directoryOption(options);
-  const place = join(directory, found.id);
-  await openDirectories(place);
-  await rm(place, { recursive: true, force: true });
+  const lock = await open(join(directory, id, "lock"), constants.O_RDWR | constants.O_NOFOLLOW);
+  try {
+    if (!loadAddon().lockFile(lock.fd) || !isGone(workspace)) return false;
+    const discarded = join(directory, `discarded-${id}`);
+    await rename(join(directory, id), discarded);
+    await openDirectories(discarded);
+    await rm(discarded, { recursive: true, force: true });
+    return true;
+  } finally {
+    await lock.close();
+  }
 }
 
 /** Overlays leave directories, and commands may, in which their owner can remove nothing. */

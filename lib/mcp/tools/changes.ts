@@ -5,7 +5,9 @@ import * as v from "valibot";
 import type { Change } from "../../../types/transaction.js";
 import { changeSummary, counted } from "../../change-text.js";
 import { TransactionError } from "../../errors.js";
+import { commentsHint } from "../comments.js";
 import { kPathFields, pathsOption, pathsToCommit } from "../roots.js";
+import type { ToolSandbox } from "../sandbox.js";
 import { defineTool, type Question, type ToolContext } from "../tool.js";
 import { shortened, ToolError } from "../words.js";
 
@@ -32,6 +34,12 @@ function reportedChanges(changes: readonly Change[]): v.InferOutput<typeof kChan
   }));
 }
 
+/** Returns a text with a last line that tells of review comments, if there are any. */
+async function hinted(text: string, sandbox: ToolSandbox): Promise<string> {
+  const hint = await commentsHint(sandbox);
+  return hint === "" ? text : `${text.trimEnd()}\n${hint}`;
+}
+
 /** Describes changes, for people and models. */
 const changeWords = (changes: readonly Change[]): string => changeSummary(changes, false).trimEnd();
 
@@ -50,7 +58,7 @@ export const changes = defineTool({
     const transaction = await sandbox.transaction();
     const found = await transaction.changes(pathsOption(paths));
     return {
-      text: changeWords(found) || "nothing was changed",
+      text: await hinted(changeWords(found) || "nothing was changed", sandbox),
       structured: { changes: reportedChanges(found), total: found.length },
     };
   },
@@ -95,7 +103,7 @@ export const diff = defineTool({
     const shown = shortened(bytes, maxBytes, "; the resource linked has them");
     const links = text === "" ? [] : sandbox.outputs.keep(sandbox.outputs.next(), "diff", bytes);
     return {
-      text: shown || "nothing was changed",
+      text: await hinted(shown || "nothing was changed", sandbox),
       structured: { diff: shown, bytes: bytes.length, truncated: bytes.length > maxBytes },
       links,
     };

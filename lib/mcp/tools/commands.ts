@@ -1,6 +1,7 @@
 import * as v from "valibot";
 
 import type { SandboxedExecResult } from "../../../types/public.js";
+import { commentsHint } from "../comments.js";
 import type { LiveProcess } from "../processes.js";
 import type { Link } from "../sandbox.js";
 import { type Answer, defineTool, type ToolContext } from "../tool.js";
@@ -73,7 +74,7 @@ export const run = defineTool({
   name: "run",
   title: "Run a command in the sandbox",
   description:
-    "Runs a command to its end and returns what it wrote. It sees the workspace (at /workspace) and the system's programs, and what it changes waits in a transaction: the real files change by `commit` alone. While a process that `start` began runs, commands share its loopback network: ask a server at 127.0.0.1. What takes longer than a minute is better begun with `start`.",
+    "Runs a command to its end and returns what it wrote. It sees the workspace and the system's programs, and what it changes waits in a transaction: the real files change by `commit` alone. While a process that `start` began runs, commands share its loopback network: ask a server at 127.0.0.1. What takes longer than a minute is better begun with `start`.",
   input: v.strictObject({
     ...kCommandFields,
     stdin: v.optional(v.pipe(v.string(), v.description("Standard input. Default: none."))),
@@ -122,8 +123,9 @@ export const run = defineTool({
     const { outcome, exitCode, stdoutBytes, stderrBytes } = result;
     const reason = outcome.kind === "setup-failed" ? outcome.reason : undefined;
     const [audit] = result.audits;
+    const hint = await commentsHint(sandbox);
     return {
-      text: [stdout.text, unsaid(stderr.text, reason), words && `[${words}]`, denials.text]
+      text: [stdout.text, unsaid(stderr.text, reason), words && `[${words}]`, denials.text, hint]
         .filter((part) => part !== "")
         .join("\n"),
       structured: {

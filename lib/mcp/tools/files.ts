@@ -17,17 +17,21 @@ const kMostText = 1024 ** 2;
 
 const path = v.pipe(v.string(), v.maxLength(kMostPath));
 
-/** Returns the path below the workspace. @throws ToolError outside of the client's roots */
+/** Returns the path below the workspace, of the forms that `cwd` has. @throws ToolError outside of the client's roots */
 function placeOf(given: string, { narrowing }: ToolContext): string {
   const place = posix.normalize(given.replace(/^\/?(workspace(\/|$))?/, "")).replace(/\/$/, "");
   if (isWithin(narrowing, place)) return place === "." ? "" : place;
   throw new ToolError(`${given} is outside of the client's roots: ${narrowing?.join(", ")}`);
 }
 
+/** Returns the name that WorkspaceFiles has for a path below the workspace. */
+const fileAt = (place: string) =>
+  place === "workspace" || place.startsWith("workspace/") ? `workspace/${place}` : place;
+
 /** Reads a text. @throws ToolError for what is none */
 async function textAt(files: WorkspaceFiles, place: string): Promise<string> {
   try {
-    return await files.readText(place, { maxBytes: kMostFile, fatal: true });
+    return await files.readText(fileAt(place), { maxBytes: kMostFile, fatal: true });
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code === "ERR_ENCODING_INVALID_ENCODED_DATA") {
@@ -61,9 +65,9 @@ export const view = defineTool({
     const place = placeOf(given, context);
     const { files } = await context.sandbox.transaction();
     const isDirectory =
-      place === "" || (await files.stat(place).catch(missing(place))).type === "directory";
+      place === "" || (await files.stat(fileAt(place)).catch(missing(place))).type === "directory";
     const all = isDirectory
-      ? (await files.list(place)).map(
+      ? (await files.list(fileAt(place))).map(
           (entry) => `${entry.path}${entry.type === "directory" ? "/" : ""}`,
         )
       : (await textAt(files, place)).split("\n");
@@ -97,10 +101,10 @@ export const edit = defineTool({
     const place = placeOf(input.path, context);
     const replaced = await context.sandbox.changing(async ({ files }) => {
       if (input.old === "") {
-        await files.write(place, input.new, { ifUnchanged: null }).catch(standing(place));
+        await files.write(fileAt(place), input.new, { ifUnchanged: null }).catch(standing(place));
         return 1;
       }
-      const { version } = await files.stat(place).catch(missing(place));
+      const { version } = await files.stat(fileAt(place)).catch(missing(place));
       const parts = (await textAt(files, place)).split(input.old);
       const times = parts.length - 1;
       if (times === 0) throw new ToolError(`nothing was changed: old is not in ${place}`);
@@ -109,7 +113,7 @@ export const edit = defineTool({
           `nothing was changed: old is in ${place} ${times} times. Give more of the lines around it, or all`,
         );
       }
-      await files.write(place, parts.join(input.new), { ifUnchanged: version });
+      await files.write(fileAt(place), parts.join(input.new), { ifUnchanged: version });
       return times;
     });
     const done =

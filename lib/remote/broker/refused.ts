@@ -1,4 +1,4 @@
-/** What the broker does not let a client do, as an error that names the pool, the tenant or the worker. Pure. */
+/** Makes of a permission that the broker refuses an error that names the pool, the tenant or the worker. Pure. */
 
 import { SandboxError } from "../../errors.js";
 

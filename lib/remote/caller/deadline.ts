@@ -21,7 +21,7 @@ const kLongestTimerMs = 2 ** 31 - 1;
 /** Deadline of a command that asks for none; a worker's policy can only lower it. */
 const kDefaultTimeoutMs = 60_000;
 
-/** What is known of a granted run; see `RemoteRun`. */
+/** The times of a granted run; see `RemoteRun`. */
 type GrantedRun = {
   readonly timeoutMs: number;
   readonly grantedAt: number;

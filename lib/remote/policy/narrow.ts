@@ -7,6 +7,7 @@ import type {
   EnvironmentPolicy,
   NativeLimits,
   NativeMount,
+  SandboxCaches,
   SandboxHome,
 } from "../../../types/public.js";
 import {
@@ -45,6 +46,7 @@ type AskedOptions = Omit<Asked, "limits">;
 /** The rules of options that have their own; each is called with a request for its option. */
 const kOwnRules = {
   home: (wide, asked) => narrowHome(wide.home, asked.home),
+  caches: (wide, asked) => narrowCaches(wide.caches, asked.caches),
   network: (wide, asked) => narrowNetwork(wide.network, asked.network),
   roBinds: (wide, asked) => narrowRoBinds(wide.roBinds, asked.roBinds),
   mounts: (wide, asked) => narrowMounts(wide.mounts, asked.mounts, wide.roBinds),
@@ -75,8 +77,11 @@ function partOf(name: NarrowableName, wide: NarrowableOptions, asked: AskedOptio
 /** Returns the ceiling's options, narrowed by a request that was already checked. */
 export function narrowOptions(
   wide: NarrowableOptions,
-  asked: AskedOptions,
+  request: AskedOptions,
 ): NarrowableOptions | Refusal {
+  // Caches lie in the home: without a home there are none.
+  const asked =
+    request.home === "none" ? { ...request, caches: request.caches ?? "none" } : request;
   const parts = kNarrowable.map((name) => [name, partOf(name, wide, asked)] as const);
   const refused = parts.find(([, part]) => part instanceof Refusal)?.[1];
   if (refused instanceof Refusal) return refused;
@@ -176,6 +181,18 @@ function narrowHome(ceiling: SandboxHome, asked: SandboxHome | undefined): Sandb
     asked.directory === ceiling.directory;
   if (isSame) return ceiling;
   return new Refusal("home", asked, ceiling === "none" ? '"none"' : '"private" or "none"');
+}
+
+/** Each cache is one more thing to read, so fewer of them are narrower. */
+function narrowCaches(
+  ceiling: SandboxCaches,
+  asked: SandboxCaches | undefined,
+): SandboxCaches | Refusal {
+  if (asked === undefined || asked === ceiling) return ceiling;
+  if (asked === "none" || ceiling === "host") return asked;
+  const wide = ceiling === "none" ? [] : ceiling;
+  if (asked !== "host" && asked.every((name) => wide.includes(name))) return asked;
+  return new Refusal("caches", asked, wide.length === 0 ? '"none"' : `among ${wide.join(", ")}`);
 }
 
 /**

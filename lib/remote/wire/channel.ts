@@ -1,5 +1,6 @@
 /** Channels between both sides of a run: all messages arrive, in order and once, even if the broker loses some. */
 
+import { Changes } from "../deferred.js";
 import { type ExchangePort, kMostBody, type Message } from "../workspace/exchange.js";
 import { fromPlain, toPlain } from "./plain.js";
 
@@ -143,7 +144,7 @@ export class WirePort implements ExchangePort {
   #isCut: Error | undefined;
   /** True once the other side has sent its last message. */
   #isOver = false;
-  #moved = () => {};
+  readonly #changes = new Changes();
 
   /** @param stallMs milliseconds that a wait may last before the port is cut; undefined: for ever */
   constructor(sender: PortSender, stallMs?: number) {
@@ -186,19 +187,19 @@ export class WirePort implements ExchangePort {
     }
     this.#isOver ||= isLast(header);
     this.#received.push({ header, body: Uint8Array.from(body) });
-    this.#moved();
+    this.#changes.happened();
   }
 
   /** Records that the other side has taken messages; never more than were sent. */
   granted(count: number): void {
     this.#room = Math.min(kWindow, this.#room + count);
-    this.#moved();
+    this.#changes.happened();
   }
 
   /** Ends the port: pending and later calls reject, once what has arrived is read. */
   cut(reason: string): void {
     this.#isCut ??= new Error(reason);
-    this.#moved();
+    this.#changes.happened();
   }
 
   async #until(isSo: () => boolean): Promise<void> {
@@ -210,14 +211,7 @@ export class WirePort implements ExchangePort {
     try {
       while (!isSo()) {
         if (this.#isCut) throw this.#isCut;
-        await new Promise<void>((resolve) => {
-          const before = this.#moved;
-          this.#moved = () => {
-            before();
-            resolve();
-          };
-        });
-        this.#moved = () => {};
+        await this.#changes.next();
       }
     } finally {
       clearTimeout(timer);

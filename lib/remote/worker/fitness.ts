@@ -11,7 +11,7 @@ const kCalmMs = 5_000;
 const kFirstAgainMs = 1_000;
 const kLastAgainMs = 60_000;
 
-/** What a {@link Fitness} is made of. */
+/** The parts that a {@link Fitness} is made of. */
 export type FitnessOptions = {
   /**
    * Makes a sandbox.

@@ -128,7 +128,9 @@ export class PolicyPlaces implements Places {
     for (const [tenant, ceiling] of all) {
       try {
         const options = this.#optionsFor(ceiling, {});
-        await new BubblewrapNativeRunner({ ...options, shadowDir, prewarm: 0 }).close();
+        // No caller's command runs in these: all workspaces may be below the root directory.
+        const place = { shadowDir, workspaceIsRoot: true };
+        await new BubblewrapNativeRunner({ ...options, ...place, prewarm: 0 }).close();
       } catch (cause) {
         const whose = tenant === undefined ? "the policy" : `the policy of the tenant ${tenant}`;
         const reason = cause instanceof Error ? cause.message : String(cause);
@@ -178,6 +180,7 @@ export class PolicyPlaces implements Places {
     const runner = new BubblewrapNativeRunner({
       ...options,
       shadowDir,
+      workspaceIsRoot: true, // as in check()
       prewarm: 0,
       clone: "never",
     });

@@ -14,7 +14,7 @@ export const defaultSlots = () => Math.max(8, 4 * availableParallelism());
 const kLeastReservedMs = 50;
 /** Unanswered pulls beyond which more make no difference. */
 const kMostMisses = 6;
-/** What one answer makes good of an unanswered pull: callers that are not there must cost more than those that are. */
+/** The share of an unanswered pull that one answer makes good: callers that are not there must cost more than those that are. */
 const kMadeGood = 0.25;
 /** Milliseconds until a tenant is pulled again for each time that its trust was halved. */
 const kPauseMs = 200;

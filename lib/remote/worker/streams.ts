@@ -1,5 +1,7 @@
 /** Output of a run's command, sent to the caller within the credit that the caller has given. */
 
+import { Changes } from "../deferred.js";
+
 const kStreams = [1, 2] as const;
 /** Most bytes of both streams that go with the end of a run, which may be sent again. */
 const kMostInEnd = 200 * 1024;
@@ -22,7 +24,7 @@ const none = (credit: number): Stream => ({ waiting: [], bytes: 0, sent: 0, cred
 export class Output {
   readonly #streams: Record<StreamNumber, Stream>;
   readonly #send: (stream: StreamNumber, at: number, bytes: Uint8Array) => void;
-  #moved = () => {};
+  readonly #changes = new Changes();
   #isDropped = false;
   #isCut = false;
   readonly #untakenMs: number;
@@ -55,14 +57,14 @@ export class Output {
     stream.credit = Math.max(stream.credit, Math.min(kMostCredit, stream.credit + bytes));
     this.#untaken?.refresh();
     this.#go(number);
-    this.#moved();
+    this.#changes.happened();
   }
 
   /** Sends what is buffered of a stream without credit: its command writes no more to it. */
   release(number: StreamNumber): void {
     this.#streams[number].credit = Number.POSITIVE_INFINITY;
     this.#go(number);
-    this.#moved();
+    this.#changes.happened();
   }
 
   /** True if all that was pushed has been sent. */
@@ -73,14 +75,7 @@ export class Output {
   /** Resolves when `isSo` returns true; checks again whenever the caller gives credit. */
   async until(isSo: () => boolean): Promise<void> {
     while (!isSo()) {
-      await new Promise<void>((resolve) => {
-        const before = this.#moved;
-        this.#moved = () => {
-          before();
-          resolve();
-        };
-      });
-      this.#moved = () => {};
+      await this.#changes.next();
     }
   }
 
@@ -119,7 +114,7 @@ export class Output {
       this.#streams[stream].waiting = [];
       this.#streams[stream].bytes = 0;
     }
-    this.#moved();
+    this.#changes.happened();
   }
 
   #left(): number {

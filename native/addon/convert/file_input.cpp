@@ -43,15 +43,16 @@ std::optional<mode_t> ReadMode(Fields& options) {
 
 }  // namespace
 
-PathInput ReadPath(Reader& reader, const Napi::Value& value, const char* call, const char* field) {
+PathInput ReadPath(Reader& reader, const Napi::Value& value, const PathArgument& argument) {
   const auto bytes = BytesOrText(value);
   if (!bytes) {
-    FailType(reader, field, value);
+    FailType(reader, argument.field, value);
     return {};
   }
   PathInput path;
   path.given.assign(bytes->begin(), bytes->end());
-  auto relative = WorkspaceRelative(path.given, std::string("files.") + call, field);
+  auto relative = WorkspaceRelative(BelowWorkspace(path.given, argument.workspace),
+                                    std::string("files.") + argument.call, argument.field);
   if (relative) {
     path.relative = std::move(relative.value());
   } else {
@@ -109,10 +110,17 @@ bool ReadRecursive(Fields& options) {
   return options.Boolean("recursive").value_or(false);
 }
 
-WorkspaceRights ReadWorkspaceRights(Fields& options) {
+std::string ReadWorkspacePath(Fields& options, const std::string& directory) {
+  if (options.OneOf("workspacePath", {kWorkspace, "same"}) != 1) return kWorkspace;
+  return directory.starts_with('/') && !HasParentComponent(directory) ? NormalPath(directory)
+                                                                      : directory;
+}
+
+WorkspaceRights ReadWorkspaceRights(Fields& options, std::string* workspace) {
   WorkspaceRights rights;
   std::string directory = options.RequiredString("shadowDir");
   if (!options.reader().failed()) options.reader().FailIf(CheckPath(directory, "shadowDir"));
+  *workspace = ReadWorkspacePath(options, directory);
   rights.open = WorkspaceRootAt(std::move(directory));
   rights.may_read = options.Boolean("read").value_or(true);
   rights.may_write = options.Boolean("write").value_or(true);

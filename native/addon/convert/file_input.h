@@ -17,9 +17,15 @@ struct PathInput {
   std::string relative;  // normalised; below the workspace
 };
 
-// Reads a string or, for names that are not UTF-8, a Uint8Array, in the forms of `cwd`. `call` and
-// `field` are for messages.
-PathInput ReadPath(Reader& reader, const Napi::Value& value, const char* call, const char* field);
+// The argument `field` of the method `call`, for messages, and where commands see the workspace.
+struct PathArgument {
+  const char* call;
+  const char* field;
+  const std::string& workspace;
+};
+
+// Reads a string or, for names that are not UTF-8, a Uint8Array, in the forms of `cwd`.
+PathInput ReadPath(Reader& reader, const Napi::Value& value, const PathArgument& argument);
 
 // Reads and copies content: a Uint8Array, or a string as UTF-8.
 std::vector<std::uint8_t> ReadData(Reader& reader, const Napi::Value& value);
@@ -30,6 +36,11 @@ WriteRule ReadWriteRule(Fields& options);     // mode, ifUnchanged (string or nu
 ListRule ReadListRule(Fields& options);       // recursive, maxEntries: 1 to 2^24, default 10 000
 MakeRule ReadMakeRule(Fields& options);       // recursive, mode
 bool ReadRecursive(Fields& options);
-WorkspaceRights ReadWorkspaceRights(Fields& options);  // shadowDir, read, write
+
+// Reads shadowDir, read and write; and workspacePath: where commands see the workspace.
+WorkspaceRights ReadWorkspaceRights(Fields& options, std::string* workspace);
+
+// Reads workspacePath: /workspace, or the workspace's own path on the host.
+std::string ReadWorkspacePath(Fields& options, const std::string& directory);
 
 }  // namespace native_runner

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <climits>
 #include <cstdint>
 #include <utility>
 
@@ -166,12 +167,14 @@ std::optional<std::size_t> ReadStderr(Fields& input) {
 void Complete(Fields& input, ExecRequest& request, const std::vector<Variable>& named,
               const RunContext& context, const InputRules& rules) {
   if (input.reader().failed()) return;
+  if (!rules.workspace.empty()) request.cwd = BelowWorkspace(request.cwd, rules.workspace);
   const auto relative = WorkspaceRelative(request.cwd, rules.cwd_label);
   if (!relative) {
     input.reader().Fail(relative.error());
     return;
   }
-  const std::string pwd = rules.in_workspace ? JoinPath(kWorkspace, relative.value()) : "";
+  const std::string pwd =
+      rules.workspace.empty() ? "" : JoinPath(rules.workspace, relative.value());
   for (const Variable& variable : named)
     request.named_environment.push_back(variable.first + "=" + variable.second);
   request.is_aborted = context.is_aborted;
@@ -227,6 +230,14 @@ RunInput ReadSpawnInput(Fields& input, const RunContext& context, const InputRul
     const TerminalSize size = ReadTerminalSize(pty);
     terminal_name = ReadTerminalName(pty);
     if (pty.given()) spawn.terminal = size;
+  });
+  input.Object("relay", [&spawn](Fields& relay) {  // lib's own: pipes that it keeps open
+    const auto descriptor = [&relay](const char* field) {
+      const auto given = relay.Integer(field, 0, INT_MAX);
+      return given ? static_cast<int>(*given) : -1;
+    };
+    spawn.relayed_input = descriptor("stdin");
+    spawn.relayed_output = descriptor("stdout");
   });
   const auto error_output = ReadStderr(input);
   read.request.merge_stderr = error_output == 1;

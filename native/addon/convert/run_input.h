@@ -53,7 +53,7 @@ struct InputRules {
   HostEnvironment* host = nullptr;
   const CurrentHome* shown = nullptr;  // null: neither home nor tools
   std::string_view cwd_label;          // start of messages about `cwd`
-  bool in_workspace = false;  // PWD is below /workspace; else it is known only when the run starts
+  std::string workspace;  // where commands see it; empty: that is known only when the run starts
 };
 
 // The input of exec or spawn, read and copied once. Must not be used after a fault.

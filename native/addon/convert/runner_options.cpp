@@ -3,6 +3,7 @@
 #include <memory>
 #include <utility>
 
+#include "addon/convert/file_input.h"
 #include "policy/options/validate.h"
 #include "policy/text/path.h"
 
@@ -143,8 +144,30 @@ namespace {
 constexpr std::string_view kHomeWords = R"("none", "private", "kept" or { directory })";
 constexpr std::string_view kToolsWords = R"("none", "host" or { paths, exclude })";
 
-// Reads `home` and `tools`; lib finds out what they show.
-void ReadHome(Fields& options, BubblewrapPolicy& policy) {
+constexpr std::string_view kCachesWords = R"("none", "host" or a list of names)";
+
+// lib knows the names, and refuses others.
+void ReadCaches(Fields& options, BubblewrapPolicy& policy) {
+  const auto value = options.Value("caches");
+  if (!value) return;
+  if (value->IsArray()) {
+    policy.caches = Caches::kNamed;
+    policy.cache_names = ReadStrings(options, "caches");
+  } else {
+    const std::string text = value->IsString() ? value->As<Napi::String>().Utf8Value() : "";
+    policy.caches = text == "host" ? Caches::kHost : Caches::kNone;
+    if (text != "host" && text != "none") {
+      options.Fail("caches", ErrorCode::kInvalidValue, kCachesWords.data(), *value);
+    }
+  }
+  if (policy.caches == Caches::kNone || policy.home != Home::kNone) return;
+  options.Fail("caches", ErrorCode::kInvalidValue,
+               "\"none\" or left out with `home: \"none\"`, since caches lie in the home", *value);
+}
+
+// Reads `home` and `tools`; lib finds out what they show. `unnamed`: the tools if none are named.
+template <typename Policy>
+void ReadHome(Fields& options, Tools unnamed, Policy& policy) {
   policy.home = Home::kPrivate;
   if (const auto value = options.Value("home"); value && value->IsObject()) {
     policy.home = Home::kDirectory;
@@ -161,7 +184,7 @@ void ReadHome(Fields& options, BubblewrapPolicy& policy) {
       options.Fail("home", ErrorCode::kInvalidValue, kHomeWords.data(), *value);
     }
   }
-  policy.tools = policy.ro_binds_named ? Tools::kNone : Tools::kHost;
+  policy.tools = unnamed;
   if (const auto value = options.Value("tools"); value && value->IsObject()) {
     policy.tools = Tools::kHost;
     options.Object("tools", [&policy](Fields& tools) {
@@ -181,10 +204,29 @@ void ReadHome(Fields& options, BubblewrapPolicy& policy) {
 
 }  // namespace
 
+namespace {
+
+// Reads the workspace. With the root directory as one, commands could write all of the host, unless
+// that was agreed to.
+std::string ReadShadowDir(Fields& options) {
+  std::string directory = options.RequiredString("shadowDir");
+  const bool is_agreed = options.Boolean("workspaceIsRoot").value_or(false);
+  if (directory.starts_with('/') && NormalPath(directory) == "/" && !is_agreed) {
+    options.reader().Fail({ErrorCode::kInvalidValue,
+                           "Expected `shadowDir` to be a project's directory, got \"/\": commands "
+                           "could write all of this host, to which `workspaceIsRoot: true` agrees",
+                           ""});
+  }
+  return directory;
+}
+
+}  // namespace
+
 BubblewrapPolicy ReadBubblewrapPolicy(Fields& options) {
   BubblewrapPolicy policy;
   policy.bwrap_path = options.String("bwrapPath").value_or(policy.bwrap_path);
-  policy.shadow_dir = options.RequiredString("shadowDir");
+  policy.shadow_dir = ReadShadowDir(options);
+  policy.workspace_path = ReadWorkspacePath(options, policy.shadow_dir);
   options.Know("transaction");
   ReadRoBinds(options, policy);
   options.Objects("mounts",
@@ -201,7 +243,8 @@ BubblewrapPolicy ReadBubblewrapPolicy(Fields& options) {
   policy.environment = ReadEnvironmentPolicy(options);
   policy.environment.own_proxy = policy.network == Network::kByDomain;
   policy.required = ReadStrings(options, "required");
-  ReadHome(options, policy);
+  ReadHome(options, policy.ro_binds_named ? Tools::kNone : Tools::kHost, policy);
+  ReadCaches(options, policy);
   policy.extra_args = ReadStrings(options, "extraArgs");
   policy.with_proc = options.Boolean("procBind").value_or(true);
   policy.with_dev = options.Boolean("devBind").value_or(true);
@@ -237,7 +280,7 @@ ProjectPolicy ReadProjectPolicy(Fields& options) {
 
 LandlockPolicy ReadLandlockPolicy(Fields& options) {
   LandlockPolicy policy;
-  policy.shadow_dir = options.RequiredString("shadowDir");
+  policy.shadow_dir = ReadShadowDir(options);
   options.Know("transaction");
   auto reads = options.Strings("fsReadDirs");
   auto writes = options.Strings("fsWriteDirs");
@@ -250,13 +293,14 @@ LandlockPolicy ReadLandlockPolicy(Fields& options) {
   policy.network = ReadNetwork(options, Network::kDeny);
   policy.environment = ReadEnvironmentPolicy(options);
   policy.required = ReadStrings(options, "required");
+  ReadHome(options, policy.read_dirs_named ? Tools::kNone : Tools::kHost, policy);
   return Checked(options, std::move(policy));
 }
 
 FirejailPolicy ReadFirejailPolicy(Fields& options) {
   FirejailPolicy policy;
   policy.firejail_path = options.String("firejailPath").value_or(policy.firejail_path);
-  policy.shadow_dir = options.RequiredString("shadowDir");
+  policy.shadow_dir = ReadShadowDir(options);
   policy.profile = options.String("profile");
   auto reads = options.Strings("fsReadDirs");
   policy.read_dirs_named = reads.has_value();
@@ -271,7 +315,7 @@ FirejailPolicy ReadFirejailPolicy(Fields& options) {
 
 LocalPolicy ReadLocalPolicy(Fields& options) {
   LocalPolicy policy;
-  policy.shadow_dir = options.RequiredString("shadowDir");
+  policy.shadow_dir = ReadShadowDir(options);
   options.Know("transaction");
   policy.environment = ReadEnvironmentPolicy(options);
   return Checked(options, std::move(policy));

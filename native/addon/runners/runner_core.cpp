@@ -210,12 +210,28 @@ void RunnerCore::ShowHome(const Napi::CallbackInfo& info) {
   Fields::Of(reader, info[0], {"view", "view."}, [&view](Fields& fields) {
     view->path = fields.String("path").value_or("");
     view->directory = fields.String("directory").value_or("");
+    view->homes = fields.String("homes").value_or("");
     view->link = fields.String("link").value_or("");
     view->git_config = fields.String("gitConfig").value_or("");
     ReadShown(fields, "shown", &view->shown);
     ReadShown(fields, "followed", &view->followed);
+    fields.Objects("caches", [&view](Fields& each) {
+      ShownCache cache;
+      cache.name = each.RequiredString("name");
+      cache.source = each.RequiredString("source");
+      cache.target = each.RequiredString("target");
+      cache.hidden = each.Strings("hidden").value_or(std::vector<std::string>());
+      view->caches.push_back(std::move(cache));
+    });
+    fields.Objects("hidden", [&view](Fields& each) {
+      HiddenTools hidden;
+      hidden.path = each.RequiredString("path");
+      hidden.why = each.RequiredString("why");
+      view->hidden.push_back(std::move(hidden));
+    });
     view->replaced = fields.Variables("replaced").value_or(std::vector<Variable>());
     view->dropped = fields.Strings("dropped").value_or(std::vector<std::string>());
+    view->added = fields.Variables("added").value_or(std::vector<Variable>());
     view->failure = fields.String("failure").value_or("");
     view->fix = fields.String("fix").value_or("");
   });

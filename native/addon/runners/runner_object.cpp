@@ -85,6 +85,13 @@ std::shared_ptr<const RuntimeKind> MakeBackend(Reader& reader, const Napi::Value
   return std::make_shared<const RuntimeKind>(std::move(policy));
 }
 
+// Returns where commands see the workspace; "" if that is known only when a run starts.
+template <typename Policy>
+std::string WorkspaceOf(const Policy& policy) {
+  if constexpr (requires { policy.workspace_path; }) return policy.workspace_path;
+  return "";
+}
+
 template <typename Policy>
 std::shared_ptr<CurrentHome> ShownOf(const Policy& policy) {
   if constexpr (requires { policy.shown; }) return policy.shown;
@@ -122,8 +129,7 @@ std::uint64_t AddAsker(const Napi::CallbackInfo& info, const std::optional<Napi:
 
 // Reads the options, and connects the backend's own policy with the core.
 template <typename RuntimeKind, auto kRead>
-std::unique_ptr<RunnerCore> Make(const Napi::CallbackInfo& info, const char* cwd_label,
-                                 bool in_workspace) {
+std::unique_ptr<RunnerCore> Make(const Napi::CallbackInfo& info, const char* cwd_label) {
   Reader reader(info.Env());
   RunnerCore::Options made;
   PolicyOf<kRead> policy;
@@ -145,14 +151,15 @@ std::unique_ptr<RunnerCore> Make(const Napi::CallbackInfo& info, const char* cwd
     StateOf(info)->askers().Remove(made.asker);
     return nullptr;
   }
-  made.rules = {&runtime->policy().environment, nullptr, nullptr, cwd_label, in_workspace};
+  made.rules = {&runtime->policy().environment, nullptr, nullptr, cwd_label,
+                WorkspaceOf(runtime->policy())};
   made.runtime = runtime;
   return std::make_unique<RunnerCore>(StateOf(info), std::move(made));
 }
 
 // Reads a runner's options, and the session's own.
 template <typename RuntimeKind, auto kRead>
-std::unique_ptr<SessionCore> MakeSession(const Napi::CallbackInfo& info, bool in_workspace) {
+std::unique_ptr<SessionCore> MakeSession(const Napi::CallbackInfo& info) {
   Reader reader(info.Env());
   RunnerCore::Options made;
   PolicyOf<kRead> policy;
@@ -184,37 +191,38 @@ std::unique_ptr<SessionCore> MakeSession(const Napi::CallbackInfo& info, bool in
     StateOf(info)->askers().Remove(made.asker);
     return nullptr;
   }
-  made.rules = {&inner->policy().environment, nullptr, nullptr, "NativeRunner.exec", in_workspace};
+  made.rules = {&inner->policy().environment, nullptr, nullptr, "NativeRunner.exec",
+                WorkspaceOf(inner->policy())};
   return std::make_unique<SessionCore>(
       StateOf(info), std::make_shared<const SessionBackend>(inner, rule), std::move(made));
 }
 
 std::unique_ptr<RunnerCore> MakeBubblewrap(const Napi::CallbackInfo& info) {
-  return Make<BubblewrapBackend, ReadBubblewrapPolicy>(info, "NativeRunner.exec", true);
+  return Make<BubblewrapBackend, ReadBubblewrapPolicy>(info, "NativeRunner.exec");
 }
 
 std::unique_ptr<RunnerCore> MakeProject(const Napi::CallbackInfo& info) {
-  return Make<ProjectBackend, ReadProjectPolicy>(info, "Bwrap.exec", false);
+  return Make<ProjectBackend, ReadProjectPolicy>(info, "Bwrap.exec");
 }
 
 std::unique_ptr<RunnerCore> MakeLandlock(const Napi::CallbackInfo& info) {
-  return Make<LandlockBackend, ReadLandlockPolicy>(info, "NativeRunner.exec", false);
+  return Make<LandlockBackend, ReadLandlockPolicy>(info, "NativeRunner.exec");
 }
 
 std::unique_ptr<RunnerCore> MakeFirejail(const Napi::CallbackInfo& info) {
-  return Make<FirejailBackend, ReadFirejailPolicy>(info, "NativeRunner.exec", false);
+  return Make<FirejailBackend, ReadFirejailPolicy>(info, "NativeRunner.exec");
 }
 
 std::unique_ptr<RunnerCore> MakeLocal(const Napi::CallbackInfo& info) {
-  return Make<LocalBackend, ReadLocalPolicy>(info, "LocalNativeRunner", false);
+  return Make<LocalBackend, ReadLocalPolicy>(info, "LocalNativeRunner");
 }
 
 std::unique_ptr<SessionCore> MakeBubblewrapSession(const Napi::CallbackInfo& info) {
-  return MakeSession<BubblewrapBackend, ReadBubblewrapPolicy>(info, true);
+  return MakeSession<BubblewrapBackend, ReadBubblewrapPolicy>(info);
 }
 
 std::unique_ptr<SessionCore> MakeLandlockSession(const Napi::CallbackInfo& info) {
-  return MakeSession<LandlockBackend, ReadLandlockPolicy>(info, false);
+  return MakeSession<LandlockBackend, ReadLandlockPolicy>(info);
 }
 
 // A JavaScript class: each instance has the core that `kMake` makes from the constructor's

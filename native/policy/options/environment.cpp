@@ -358,7 +358,8 @@ std::vector<std::string> PassedVariables(const EnvironmentPolicy& policy,
 
 std::vector<std::string> FitToHome(std::vector<std::string> passed, const HomeView& view) {
   Names dropped(view.dropped.begin(), view.dropped.end());
-  if (!view.path.empty()) dropped.emplace_back("HOME");
+  const std::string& home = view.path.empty() ? view.homes : view.path;
+  if (!home.empty()) dropped.emplace_back("HOME");
   std::sort(dropped.begin(), dropped.end());
   const auto name_of = [](const std::string& variable) {
     return std::string_view(variable).substr(0, variable.find('='));
@@ -373,8 +374,21 @@ std::vector<std::string> FitToHome(std::vector<std::string> passed, const HomeVi
       variable = Assignment(replacement->first, replacement->second);
     }
   }
-  if (!view.path.empty()) passed.push_back(Assignment("HOME", view.path));
+  for (const Variable& variable : view.added) {
+    const bool passes = std::any_of(passed.begin(), passed.end(), [&](const std::string& each) {
+      return name_of(each) == variable.first;
+    });
+    if (!passes) passed.push_back(Assignment(variable.first, variable.second));
+  }
+  if (!home.empty()) passed.push_back(Assignment("HOME", home));
   return passed;
+}
+
+std::vector<std::string> WithOwnHome(std::vector<std::string> environment, const HomeView& view,
+                                     const std::string& home) {
+  const std::string unnamed = Assignment("HOME", view.homes);
+  std::replace(environment.begin(), environment.end(), unnamed, Assignment("HOME", home));
+  return environment;
 }
 
 std::vector<std::string> BuildEnvironment(const std::vector<std::string>& passed,

@@ -37,6 +37,11 @@ std::vector<std::string> PassedVariables(const EnvironmentPolicy& policy,
 // not there, with others replaced, and with HOME if there is a home.
 std::vector<std::string> FitToHome(std::vector<std::string> passed, const HomeView& view);
 
+// Names a run's own home, which was made in `view.homes`, in an environment that FitToHome fitted
+// to the view. A HOME that the call itself names stays.
+std::vector<std::string> WithOwnHome(std::vector<std::string> environment, const HomeView& view,
+                                     const std::string& home);
+
 // Returns the command's environment as "NAME=value": `passed`, then `named` (always passed; of
 // equal names the last wins), then PWD=`cwd` unless `named` has it, and a default PATH if there is
 // none. Not sorted: the host's order, then the caller's.

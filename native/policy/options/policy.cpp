@@ -31,10 +31,11 @@ Error Refused(std::size_t index, const std::string& wanted, const std::string& g
 // The sandbox's own paths: no mount may replace them, lie in them or hide them.
 constexpr std::array kOwn = {"/proc", "/dev", kLauncherFile};
 
-std::optional<Error> CheckPlace(const std::vector<HostMount>& mounts, std::size_t index) {
+std::optional<Error> CheckPlace(const std::vector<HostMount>& mounts, std::size_t index,
+                                const std::string& workspace) {
   const std::string& guest_path = mounts[index].guest_path;
-  if (PathCovers(guest_path, kWorkspace)) {
-    return Refused(index, "a path that does not hide /workspace", guest_path);
+  if (PathCovers(guest_path, workspace)) {
+    return Refused(index, "a path that does not hide " + workspace, guest_path);
   }
   for (const char* own : kOwn) {
     if (!PathCovers(guest_path, own) && !PathCovers(own, guest_path)) continue;
@@ -54,7 +55,8 @@ std::optional<Error> CheckPlace(const std::vector<HostMount>& mounts, std::size_
 
 }  // namespace
 
-std::optional<Error> CheckHostMounts(const std::vector<HostMount>& mounts) {
+std::optional<Error> CheckHostMounts(const std::vector<HostMount>& mounts,
+                                     const std::string& workspace) {
   if (mounts.size() > kMostMounts) {
     return Error{ErrorCode::kInvalidValue,
                  "Expected `mounts` to be at most " + std::to_string(kMostMounts) +
@@ -66,7 +68,7 @@ std::optional<Error> CheckHostMounts(const std::vector<HostMount>& mounts) {
     TRY(CheckPlainPath(mount.host_path, Field(i, "hostPath")));
     TRY(CheckPlainPath(mount.guest_path, Field(i, "guestPath")));
     TRY(CheckText(mount.label.value_or(""), Field(i, "label")));
-    TRY(CheckPlace(mounts, i));
+    TRY(CheckPlace(mounts, i, workspace));
   }
   return std::nullopt;
 }

@@ -9,6 +9,7 @@
 #include "policy/network/network_rules.h"
 #include "policy/options/home.h"
 #include "policy/result.h"
+#include "policy/text/path.h"
 
 namespace native_runner {
 
@@ -24,9 +25,10 @@ struct HostMount {
 inline constexpr std::size_t kMostMounts = 256;
 
 // Returns kInvalidValue, naming the field, for a path that is not absolute or has ".." or a NUL
-// byte, and for a guest path that is in or above /proc or /dev, is the workspace or above it, or
+// byte, and for a guest path that is in or above /proc or /dev, is `workspace` or above it, or
 // equals or covers an earlier mount's.
-std::optional<Error> CheckHostMounts(const std::vector<HostMount>& mounts);
+std::optional<Error> CheckHostMounts(const std::vector<HostMount>& mounts,
+                                     const std::string& workspace);
 
 // Returns the field of one mount: "mounts[1].hostPath", with its label if it has one.
 std::string HostPathField(const std::vector<HostMount>& mounts, std::size_t index);
@@ -46,6 +48,7 @@ struct EnvironmentPolicy {
 struct BubblewrapPolicy {
   std::string bwrap_path = "bwrap";
   std::string shadow_dir;
+  std::string workspace_path = kWorkspace;  // where commands see it: there, or at `shadow_dir`
   std::vector<std::string> ro_binds;
   bool ro_binds_named = false;    // false: the five defaults; a missing one is skipped
   std::vector<HostMount> mounts;  // in this order, after the read-only binds
@@ -58,7 +61,7 @@ struct BubblewrapPolicy {
   std::string proc_path = "/proc";  // the next three are fixed for a run
   std::string dev_path = "/dev";
   std::string tmp_path = "/tmp";
-  bool write_workspace = true;          // false: /workspace is mounted read-only
+  bool write_workspace = true;          // false: the workspace is mounted read-only
   bool with_landlock = false;           // the launcher applies Landlock too
   std::vector<std::string> extra_args;  // of bwrap, unchanged; see extra_args.h
   std::vector<std::string> required;    // layers without which no command may run
@@ -67,7 +70,9 @@ struct BubblewrapPolicy {
   Tools tools = Tools::kNone;
   std::vector<std::string> tool_paths;     // shown besides the host's PATH
   std::vector<std::string> tool_excludes;  // never shown
-  std::shared_ptr<CurrentHome> shown;      // of `home` and `tools`; null: nothing
+  Caches caches = Caches::kNone;
+  std::vector<std::string> cache_names;  // kNamed only
+  std::shared_ptr<CurrentHome> shown;    // of `home`, `tools` and `caches`; null: nothing
 };
 
 // True if a sandbox of this policy can be made before its command is known. False with the caller's
@@ -87,6 +92,12 @@ struct LandlockPolicy {
   Network network = Network::kDeny;
   EnvironmentPolicy environment;
   std::vector<std::string> required;
+  Home home = Home::kNone;
+  std::string home_directory;  // kDirectory only
+  Tools tools = Tools::kNone;
+  std::vector<std::string> tool_paths;     // shown besides the host's PATH
+  std::vector<std::string> tool_excludes;  // never shown
+  std::shared_ptr<CurrentHome> shown;      // of `home` and `tools`; null: nothing
 };
 
 // The options of a Firejail runner.

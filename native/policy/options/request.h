@@ -85,6 +85,10 @@ struct AdviceLists {
 struct ExecCall {};
 struct SpawnCall {
   std::optional<TerminalSize> terminal;  // none: three pipes
+  // Pipes of this process, which it keeps open until the run has ended: where the command's input
+  // comes from, and where its stdout goes; -1: neither. Not with a terminal.
+  int relayed_input = -1;
+  int relayed_output = -1;
 };
 struct ExplainCall {};  // decides everything that exec does, and starts nothing
 struct SessionSandbox {};

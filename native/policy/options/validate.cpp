@@ -249,22 +249,57 @@ std::optional<Error> CheckVariable(const Variable& variable) {
   return std::nullopt;
 }
 
+namespace {
+
+// A workspace at its own path hides what is there otherwise, and nothing may hide the sandbox's
+// own.
+std::optional<Error> CheckWorkspacePath(const BubblewrapPolicy& policy) {
+  const std::string& path = policy.workspace_path;
+  if (path == kWorkspace) return std::nullopt;
+  TRY(CheckPlainPath(path, "shadowDir"));
+  const auto refused = [&path](const std::string& wanted) {
+    return Error{ErrorCode::kInvalidValue,
+                 "Expected `shadowDir` to be " + wanted + " with `workspacePath: \"same\"`, got " +
+                     QuotedShort(path),
+                 "leave out `workspacePath`: the workspace is then at /workspace"};
+  };
+  for (const char* own : {"/proc", "/dev", "/sys", kLauncherFile}) {
+    if (PathCovers(own, path) || PathCovers(path, own))
+      return refused(std::string("a path neither in nor above ") + own);
+  }
+  if (PathCovers(path, "/tmp")) return refused("a path that does not hide /tmp");
+  for (const std::string& bind : policy.ro_binds) {
+    if (PathCovers(path, bind))
+      return refused("a path that does not hide " + bind + ", which is mounted read-only,");
+  }
+  return std::nullopt;
+}
+
+// Checks `home` and `tools`.
+template <typename Policy>
+std::optional<Error> CheckHomeAndTools(const Policy& policy) {
+  if (policy.home == Home::kDirectory) {
+    TRY(CheckPlainPath(policy.home_directory, "home.directory"));
+  }
+  TRY(CheckAbsolutePaths(policy.tool_paths, "tools.paths"));
+  return CheckAbsolutePaths(policy.tool_excludes, "tools.exclude");
+}
+
+}  // namespace
+
 std::optional<Error> CheckPolicy(const BubblewrapPolicy& policy) {
   TRY(CheckProgram(policy.bwrap_path, "bwrapPath"));
   TRY(CheckPath(policy.shadow_dir, "shadowDir"));
   TRY(CheckAbsolutePaths(policy.ro_binds, "roBinds"));
-  TRY(CheckHostMounts(policy.mounts));
+  TRY(CheckWorkspacePath(policy));
+  TRY(CheckHostMounts(policy.mounts, policy.workspace_path));
   TRY(CheckExtraArgs(policy.extra_args));
   if (policy.network == Network::kByDomain) {
     TRY(CheckKeepsNetwork(policy.extra_args));
   }
   TRY(CheckProc(policy));
   TRY(CheckRequired(policy.required));
-  if (policy.home == Home::kDirectory) {
-    TRY(CheckPlainPath(policy.home_directory, "home.directory"));
-  }
-  TRY(CheckAbsolutePaths(policy.tool_paths, "tools.paths"));
-  TRY(CheckAbsolutePaths(policy.tool_excludes, "tools.exclude"));
+  TRY(CheckHomeAndTools(policy));
   return CheckEnvironment(policy.environment);
 }
 
@@ -273,6 +308,7 @@ std::optional<Error> CheckPolicy(const LandlockPolicy& policy) {
   TRY(CheckAbsolutePaths(policy.read_dirs, "fsReadDirs"));
   TRY(CheckAbsolutePaths(policy.write_dirs, "fsWriteDirs"));
   TRY(CheckRequired(policy.required));
+  TRY(CheckHomeAndTools(policy));
   return CheckEnvironment(policy.environment);
 }
 

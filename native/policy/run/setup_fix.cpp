@@ -157,6 +157,17 @@ std::string RefusalFix(const SetupFacts& facts, const std::string& program) {
   return std::string(FixOfContainer(facts.container).allow_namespaces);
 }
 
+// For what the launcher says of kStepShowCaches.
+std::string CachesFix(const Message& message) {
+  if (message.HasAny({"extended attributes"})) {
+    return "use Linux 6.6 or newer, or leave out `caches`";
+  }
+  if (message.HasAny({"no space left"})) {
+    return "give the run more memory (`limits.memoryBytes`), or leave out `caches`";
+  }
+  return "leave out `caches`, or name others: this kernel puts no overlay over that directory";
+}
+
 }  // namespace
 
 std::string BubblewrapFix(std::string_view reason, const SetupFacts& facts,
@@ -166,6 +177,7 @@ std::string BubblewrapFix(std::string_view reason, const SetupFacts& facts,
     return "use a kernel with pidfd_open(2), Linux 5.3 or newer; gVisor may lack it: run the host "
            "application outside of gVisor";
   }
+  if (reason.starts_with("caches: ")) return CachesFix(message);
   const bool is_proc_covered = !facts.is_in_bwrap || !facts.covered_proc.empty();
   if (message.HasAny({"mount proc"}) && is_proc_covered) return UnmaskProc(facts);
   if (facts.is_in_bwrap || IsProcOfAnother(message)) return OuterBwrapFix(message);

@@ -68,6 +68,12 @@ bool HasParentComponent(std::string_view path) {
   return false;
 }
 
+std::string ParentOf(std::string_view path) {
+  const std::string normal = NormalPath(path);
+  const std::size_t slash = normal.rfind('/');
+  return slash == 0 ? "/" : normal.substr(0, slash);
+}
+
 std::string LinkTarget(std::string_view link_path, std::string_view target) {
   if (target.starts_with('/')) return NormalPath(target);
   std::string joined(link_path);
@@ -130,6 +136,19 @@ Result<std::string> WorkspaceRelative(std::string_view path, std::string_view la
     relative += component;
   }
   return relative;
+}
+
+std::string BelowWorkspace(const std::string& path, std::string_view workspace) {
+  if (workspace == kWorkspace || !path.starts_with('/')) return path;
+  std::string_view rest(path);
+  for (const std::string_view component : PathComponents(workspace)) {
+    while (rest.starts_with('/') || rest.starts_with("./"))
+      rest.remove_prefix(1);
+    if (!rest.starts_with(component)) return path;
+    rest.remove_prefix(component.size());
+    if (!rest.empty() && !rest.starts_with('/')) return path;
+  }
+  return std::string(kWorkspace).append(rest);
 }
 
 std::string JoinPath(std::string_view base, std::string_view relative) {

@@ -25,6 +25,9 @@ bool PathCovers(std::string_view parent, std::string_view path);
 // True if two paths have the same components.
 bool SamePath(std::string_view a, std::string_view b);
 
+// Returns the directory of a path, normalised; "/" for the root.
+std::string ParentOf(std::string_view path);
+
 // True if one of the components is "..".
 bool HasParentComponent(std::string_view path);
 
@@ -43,6 +46,10 @@ inline constexpr char kLauncherFile[] = "/.native-runner-launcher";
 // ("NativeRunner.exec", "LocalNativeRunner").
 Result<std::string> WorkspaceRelative(std::string_view path, std::string_view label,
                                       std::string_view field = "cwd");
+
+// Returns a path that begins with `workspace`, where commands see the workspace, as one that begins
+// with /workspace; others as they are. For WorkspaceRelative, which refuses one that leaves it.
+std::string BelowWorkspace(const std::string& path, std::string_view workspace);
 
 // Returns base + "/" + relative, or base if relative is empty.
 std::string JoinPath(std::string_view base, std::string_view relative);

@@ -52,6 +52,25 @@ std::string RealPathAsFar(const std::string& path) {
   return NormalPath(real + rest);
 }
 
+std::optional<std::string> ReadLink(int directory, const std::string& path) {
+  std::array<char, PATH_MAX> text{};
+  const ssize_t size = readlinkat(directory, path.c_str(), text.data(), text.size());
+  if (size <= 0) return std::nullopt;
+  return std::string(text.data(), static_cast<std::size_t>(size));
+}
+
+bool IsNamed(int directory, const std::string& name, int file) {
+  struct statx there {};
+  struct statx ours {};
+  return statx(directory, name.c_str(), AT_SYMLINK_NOFOLLOW, STATX_INO, &there) == 0 &&
+         statx(file, "", AT_EMPTY_PATH, STATX_INO, &ours) == 0 && there.stx_ino == ours.stx_ino &&
+         there.stx_dev_major == ours.stx_dev_major && there.stx_dev_minor == ours.stx_dev_minor;
+}
+
+bool SetModeOf(int file, mode_t mode) {
+  return chmod(("/proc/self/fd/" + std::to_string(file)).c_str(), mode) == 0;
+}
+
 Result<std::string> PathOf(int descriptor) {
   std::array<char, PATH_MAX> path{};
   const std::string link = "/proc/self/fd/" + std::to_string(descriptor);

@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "policy/result.h"
@@ -30,6 +31,16 @@ inline std::uint64_t Nanoseconds(const struct statx_timestamp& time) {
 
 // Returns the path with all symbolic links resolved; empty if the target does not exist.
 std::string RealPath(const std::string& path);
+
+// Returns the text of a symbolic link; nullopt, with errno set, if there is none. `directory`: as
+// readlinkat(2) has it.
+std::optional<std::string> ReadLink(int directory, const std::string& path);
+
+// True if the entry `name` of a directory is this open file, and not another that took its place.
+bool IsNamed(int directory, const std::string& name, int file);
+
+// Sets the mode of an open file, which may be O_PATH: fchmod(2) takes none of these. Needs /proc.
+bool SetModeOf(int file, mode_t mode);
 
 // A state of what a path leads to: another one when that is replaced or changes, a directory also
 // with its entries. All 0: there is nothing.

@@ -57,6 +57,9 @@ struct SpawnPlan {
   Gate gate;                     // invalid: the child is not held back
   std::string workspace;         // as the command sees it
   std::shared_ptr<const NetworkPolicy> network;  // by domain: `entry` has its listeners; or null
+  std::vector<std::string> links;                // that `entry` keeps, as kStepLink names them
+  std::vector<std::string> caches;               // that `entry` shows, as kStepCache names them
+  std::uint64_t cache_bytes = 0;                 // see kStepShowCaches
   std::shared_ptr<const void> holds;             // released when the end of the sandbox is proved
   bool shows_proc = false;                       // the launcher sees its own processes and mounts
   bool own_pid_namespace = false;                // the end of its init ends all its processes
@@ -85,6 +88,7 @@ struct SessionPlan {
 struct Preparation {
   OrderHeader order;  // flags and limits
   std::string cwd;    // for the launcher; empty: the directory where the backend starts it
+  std::string home;   // the run's own, see WithOwnHome; empty: HOME is named already
   RunRecord record;
   std::vector<std::string> rules;            // see protocol/order.h
   std::shared_ptr<const DenialScene> scene;  // explains denials; null: the backend confines nothing

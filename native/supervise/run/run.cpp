@@ -10,6 +10,7 @@
 #include <variant>
 
 #include "policy/denials/denials.h"
+#include "policy/options/environment.h"
 #include "supervise/host/setup_facts.h"
 #include "supervise/preparation/backend.h"
 #include "supervise/preparation/leases.h"
@@ -136,14 +137,28 @@ void Run::OnLeaseRenewed(std::uint64_t until_ns) {
 }
 
 void Run::Prepare() {
+  const auto self = shared_from_this();
   phase_ = Phase::kPreparing;
-  runtime_->Prepare(request_, shared_, [self = shared_from_this()](Result<Preparation> prepared) {
-    if (self->phase_ != Phase::kPreparing) return;  // it ended while a program was looked for
-    if (prepared) {
-      self->Launch(std::move(*prepared));
-    } else {
-      self->FinishWithout(prepared.error());
-    }
+  runtime_->Prepare(request_, shared_, [self](Result<Preparation> prepared) {
+    self->OnPrepared(std::move(prepared));
+  });
+  if (phase_ != Phase::kPreparing || !listener_.on_held_up) return;
+  held_up_.Start(shared_.loop, kHeldUpMs, 0, [this] {
+    is_held_up_ = true;
+    listener_.on_held_up();
+  });
+}
+
+void Run::OnPrepared(Result<Preparation> prepared) {
+  held_up_.Stop();
+  if (phase_ != Phase::kPreparing) return;  // it ended while a program was looked for
+  if (!prepared) return FinishWithout(prepared.error());
+  if (!std::exchange(is_held_up_, false)) return Launch(std::move(*prepared));
+  const auto kept = std::make_shared<Preparation>(std::move(*prepared));
+  listener_.on_answer([self = shared_from_this(), kept] {
+    if (self->phase_ != Phase::kPreparing) return false;
+    self->Launch(std::move(*kept));
+    return true;
   });
 }
 
@@ -169,15 +184,21 @@ void Run::Launch(Preparation preparation) {
   if (streams_.live() != nullptr) streams_.live()->Complete(&preparation.order);
   const auto* session = std::get_if<SessionPlan>(&preparation.plan);
   const bool has_argv = session != nullptr && !session->argv.empty();
-  const bool has_environment = session != nullptr && !session->environment.empty();
   if (session != nullptr) shell_ = session->shell;
+  if (session != nullptr && !session->environment.empty()) {
+    request_.environment = session->environment;
+  }
+  if (!preparation.home.empty() && request_.home) {
+    request_.environment =
+        WithOwnHome(std::move(request_.environment), *request_.home, preparation.home);
+  }
   if (const auto failed = streams_.MakeInput()) return FinishWithout(*failed);
   const auto source = SourceOf(&preparation);
   auto acquired = source->Acquire(streams_.input(), &preparation.order);
   if (!acquired) return FinishWithout(acquired.error());
   const auto order =
       EncodeOrder(preparation.order, preparation.cwd, has_argv ? session->argv : request_.argv,
-                  has_environment ? session->environment : request_.environment, preparation.rules);
+                  request_.environment, preparation.rules);
   sandbox_ = std::move(*acquired);
   start_ = source->start();
   is_prewarmed_ = start_ == SandboxStart::kPrewarmed;
@@ -332,6 +353,7 @@ PortState Run::LookForPort(std::uint16_t port) const {
 void Run::Finish() {
   const auto self = shared_from_this();
   deadline_.Stop();
+  held_up_.Stop();
   LeaveLease();
   streams_.Finish();
   LeaveNetwork();
@@ -395,7 +417,9 @@ void Run::FinishWithout(const Error& error) {
   }
   const auto self = shared_from_this();
   deadline_.Stop();
+  held_up_.Stop();
   LeaveLease();
+  streams_.Finish();  // an earlier sandbox may have begun them
   phase_ = Phase::kDone;
   RunResult result;
   result.rejection = error;

@@ -66,7 +66,13 @@ class Run : public std::enable_shared_from_this<Run>,
     // Returns a prewarmed sandbox that matches the fingerprint, or nullptr. Only for requests that
     // allow one.
     std::function<std::unique_ptr<SandboxSource>(const Fingerprint&)> take;
+    // Both or neither: the run waits for files of the host that have not answered for kHeldUpMs;
+    // they have, and it goes on when `go_on` is called, which returns false if it has ended.
+    std::function<void()> on_held_up;
+    std::function<void(std::function<bool()> go_on)> on_answer;
   };
+
+  static constexpr std::uint64_t kHeldUpMs = 200;
 
   Run(SupervisorContext& shared, std::shared_ptr<const Backend> runtime, ExecRequest request,
       Listener listener);
@@ -88,6 +94,7 @@ class Run : public std::enable_shared_from_this<Run>,
   enum class Phase { kNew, kPreparing, kRunning, kDone };
 
   void Prepare();
+  void OnPrepared(Result<Preparation> prepared);
   void Launch(Preparation preparation);
   std::unique_ptr<SandboxSource> SourceOf(Preparation* preparation);
   bool Begin(std::span<const std::byte> order);
@@ -130,6 +137,8 @@ class Run : public std::enable_shared_from_this<Run>,
   ConnectionLog connections_;
   CollectedObservations observed_;
   Timer deadline_;
+  Timer held_up_;
+  bool is_held_up_ = false;
 
   RunConclusion conclusion_;
   bool is_prewarmed_ = false;  // the sandbox was made before the run

@@ -21,9 +21,12 @@ LiveProcess::LiveProcess(const SpawnCall& call, bool merges_stderr, Chunk on_chu
       has_stderr_(!call.terminal && !merges_stderr),
       on_chunk_(std::move(on_chunk)),
       on_event_(std::move(on_event)),
-      input_([this](bool taken) {
-        on_event_(taken ? LiveEvent::kInputTaken : LiveEvent::kInputClosed);
-      }) {}
+      relayed_output_(call.relayed_output),
+      input_(
+          [this](bool taken) {
+            on_event_(taken ? LiveEvent::kInputTaken : LiveEvent::kInputClosed);
+          },
+          call.relayed_input) {}
 
 std::unique_ptr<Output> LiveProcess::MakeOutput(Stream stream) {
   const bool is_set_up = !has_stderr_ && stream == Stream::kStderr;
@@ -32,7 +35,8 @@ std::unique_ptr<Output> LiveProcess::MakeOutput(Stream stream) {
     on_chunk_(as, data, size);
   };
   if (is_set_up) return std::make_unique<LiveOutput>(LiveOutput::kNoWindow, on_chunk);
-  auto made = std::make_unique<LiveOutput>(LiveOutput::kWindowBytes, on_chunk);
+  const int sink = stream == Stream::kStdout ? relayed_output_ : -1;
+  auto made = std::make_unique<LiveOutput>(LiveOutput::kWindowBytes, on_chunk, sink);
   (stream == Stream::kStdout ? out_ : err_) = made.get();
   return made;
 }

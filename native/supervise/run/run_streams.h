@@ -107,6 +107,7 @@ class LiveProcess {
   bool has_stderr_;
   Chunk on_chunk_;
   Event on_event_;
+  int relayed_output_;
   LiveInput input_;
   Descriptor command_input_;  // its reading end, until a launcher is certain to continue
   std::optional<Terminal> terminal_;

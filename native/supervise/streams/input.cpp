@@ -52,10 +52,12 @@ void LiveInput::Start(uv_loop_t* loop, Descriptor sink) {
   loop_ = loop;
   sink_ = std::move(sink);
   fcntl(sink_.get(), F_SETFL, fcntl(sink_.get(), F_GETFL) | O_NONBLOCK);
+  if (source_ < 0) return;
+  relay_.Start(loop_, source_, sink_.get(), [this](PipeRelay::End /*end*/) { sink_.Close(); });
 }
 
 void LiveInput::Write(std::vector<std::uint8_t> bytes) {
-  if (!sink_.valid()) return on_taken_(false);
+  if (!sink_.valid() || source_ >= 0) return on_taken_(false);
   bytes_ = std::move(bytes);
   next_ = 0;
   Continue();
@@ -96,6 +98,7 @@ void LiveInput::End() {
 void LiveInput::Stop() {
   const bool is_writing = poll_.active();
   poll_.Stop();
+  relay_.Stop();
   sink_.Close();
   if (is_writing) on_taken_(false);
 }

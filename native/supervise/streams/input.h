@@ -6,6 +6,7 @@
 
 #include "supervise/os/descriptor.h"
 #include "supervise/os/handle.h"
+#include "supervise/streams/pipe_relay.h"
 
 namespace native_runner {
 
@@ -36,7 +37,10 @@ class LiveInput {
   // is gone.
   using OnTaken = std::function<void(bool taken)>;
 
-  explicit LiveInput(OnTaken events) : on_taken_(std::move(events)) {}
+  // `source`: a pipe that outlives this, whose bytes are the input in place of Write's, to its end;
+  // -1: none.
+  explicit LiveInput(OnTaken events, int source = -1)
+      : source_(source), on_taken_(std::move(events)) {}
 
   void Start(uv_loop_t* loop, Descriptor sink);
   // One at a time: call it again only after on_taken.
@@ -54,6 +58,8 @@ class LiveInput {
   uv_loop_t* loop_ = nullptr;
   Poll poll_;
   Descriptor sink_;
+  PipeRelay relay_;  // from `source_` to `sink_`
+  int source_;
   std::vector<std::uint8_t> bytes_;
   std::size_t next_ = 0;
   OnTaken on_taken_;

@@ -133,11 +133,21 @@ constexpr std::uint64_t kMostLeft = std::uint64_t{2} << 20U;  // twice the capac
 
 bool LiveOutput::Start(uv_loop_t* loop, Descriptor source, int /*null_device*/) {
   poll_.Stop();  // of an earlier source
+  relay_.Stop();
   if (is_refused_) return true;
   loop_ = loop;
   source_ = std::move(source);
   piece_.resize(kPieceBytes);
-  return Watch();
+  if (sink_ < 0) return Watch();
+  relay_.Start(loop_, source_.get(), sink_, [this](PipeRelay::End end) { OnRelayed(end); });
+  return true;
+}
+
+void LiveOutput::OnRelayed(PipeRelay::End end) {
+  if (end == PipeRelay::End::kSource) return Stop();
+  if (end == PipeRelay::End::kSink) return Close();
+  sink_ = -1;
+  static_cast<void>(Watch());
 }
 
 bool LiveOutput::Watch() {
@@ -189,11 +199,13 @@ void LiveOutput::Close() {
 
 void LiveOutput::Stop() {
   poll_.Stop();
+  relay_.Stop();
   source_.Close();
 }
 
 void LiveOutput::Finish() {
   poll_.Stop();
+  relay_.Stop();
   const std::uint64_t most = total_ + kMostLeft;  // in case a process outside the run still writes
   while (source_.valid() && total_ < most) {
     const Progress progress = Fill(piece_.size());

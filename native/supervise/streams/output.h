@@ -13,6 +13,7 @@
 #include "supervise/os/descriptor.h"
 #include "supervise/os/handle.h"
 #include "supervise/streams/output_buffer.h"
+#include "supervise/streams/pipe_relay.h"
 
 namespace native_runner {
 
@@ -102,9 +103,11 @@ class LiveOutput final : public Output {
   static constexpr std::uint64_t kWindowBytes = std::uint64_t{256} << 10U;
   static constexpr std::uint64_t kNoWindow = UINT64_MAX;
 
-  // `window`: bytes that may be passed on before Grant is called, kNoWindow = any number.
-  LiveOutput(std::uint64_t window, Chunk on_chunk)
-      : window_(window), on_chunk_(std::move(on_chunk)) {}
+  // `window`: bytes that may be passed on before Grant is called, kNoWindow = any number. `sink`: a
+  // pipe that outlives this, and gets the bytes instead of `on_chunk`, which then has only what is
+  // left when the run ends; -1: none.
+  LiveOutput(std::uint64_t window, Chunk on_chunk, int sink = -1)
+      : window_(window), sink_(sink), on_chunk_(std::move(on_chunk)) {}
 
   bool Start(uv_loop_t* loop, Descriptor source, int null_device) override;
   // Passes on all remaining data, regardless of grants: a pipe holds 1 MiB at most.
@@ -112,7 +115,7 @@ class LiveOutput final : public Output {
   void Append(std::string_view text) override;
 
   bool truncated() const override { return false; }
-  std::uint64_t total() const override { return total_; }
+  std::uint64_t total() const override { return total_ + relay_.total(); }
   Bytes Take() override { return {}; }
 
   // The reader has consumed `bytes`; as many more may be passed on.
@@ -122,6 +125,7 @@ class LiveOutput final : public Output {
 
  private:
   bool Watch();
+  void OnRelayed(PipeRelay::End end);
   void Stop();
   void OnReadable();
   Progress Fill(std::size_t room);  // fills the piece with available data
@@ -129,11 +133,13 @@ class LiveOutput final : public Output {
 
   uv_loop_t* loop_ = nullptr;
   Descriptor source_;
-  Poll poll_;  // after the descriptor, so that it stops before that is closed
+  Poll poll_;        // after the descriptor, so that it stops before that is closed
+  PipeRelay relay_;  // to `sink_`
   std::vector<std::uint8_t> piece_;
   std::size_t filled_ = 0;
   std::uint64_t window_;
-  std::uint64_t total_ = 0;
+  int sink_;
+  std::uint64_t total_ = 0;  // besides the relay's
   bool is_refused_ = false;  // the reader is gone
   Chunk on_chunk_;
 };

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <chrono>
+#include <future>
+#include <memory>
 #include <sstream>
 #include <string>
 #include <thread>
@@ -103,6 +105,71 @@ TEST_F(SupervisorTest, JobsThatCannotStartDoNotBlockTheirLane) {
   EXPECT_EQ(Result(51).outcome.kind, OutcomeKind::kExited);
   EXPECT_EQ(Result(50).outcome.kind, OutcomeKind::kSetupFailed);
   EXPECT_EQ(listener_->order().size(), 51u);
+}
+
+// A backend whose files answer once `answer` is set.
+class SlowFiles final : public Backend {
+ public:
+  SlowFiles(std::shared_ptr<const Backend> then, std::shared_future<void> answer)
+      : then_(std::move(then)), answer_(std::move(answer)) {}
+
+  RunRecord Unprepared(const ExecRequest& request) const override {
+    return then_->Unprepared(request);
+  }
+  void Prepare(const ExecRequest& request, SupervisorContext& shared, Ready ready) const override {
+    shared.files->Do(
+        &request, [answer = answer_] { answer.wait(); },
+        [then = then_, &request, &shared, ready = std::move(ready)](std::optional<Error> error) {
+          if (error) return ready(*error);
+          then->Prepare(request, shared, ready);
+        });
+  }
+
+ private:
+  std::shared_ptr<const Backend> then_;
+  std::shared_future<void> answer_;
+};
+
+TEST_F(SupervisorTest, WhatWaitsForFilesHasNoPlaceInTheSharedLane) {
+  constexpr std::uint64_t kShared = RunJob::kSharedLane;
+  std::promise<void> answer;
+  const auto slow = std::make_shared<SlowFiles>(Local(workspace_.path()), answer.get_future());
+  const std::string until_go = "until [ -e go ]; do sleep 0.02; done";
+  Submit(1, ShellRequest(Noting(1, until_go)), slow, kShared, 2);
+  Submit(2, ShellRequest(Noting(2, until_go)), slow, kShared, 2);
+  Submit(3, ShellRequest("touch started"), slow, kShared, 2);
+  SubmitShell(4, "exit 4", kShared, 2);
+  EXPECT_EQ(Result(4).outcome.exit_code, 4);
+  // It has none when it has ended before the files answer, and none is lost by that.
+  supervisor_->Abort(3);
+  EXPECT_EQ(Result(3).outcome.kind, OutcomeKind::kAborted);
+  for (const std::uint64_t run : {std::uint64_t{5}, std::uint64_t{6}})
+    SubmitShell(run, Noting(run, until_go), kShared, 2);
+  EXPECT_TRUE(WaitForText("log", "s5\n"));
+  EXPECT_TRUE(WaitForText("log", "s6\n"));
+  SubmitShell(7, Noting(7, "true"), kShared, 2);
+  answer.set_value();
+  std::this_thread::sleep_for(milliseconds(100));
+  EXPECT_EQ(workspace_.Read("log").size(), 6u) << "none besides the two that have a place";
+  workspace_.Write("go", "");
+  for (const std::uint64_t run : {1, 2, 5, 6, 7})
+    EXPECT_EQ(Result(run).outcome.kind, OutcomeKind::kExited);
+  const std::string log = workspace_.Read("log");
+  EXPECT_EQ(MostAtOnce(log), 2);
+  EXPECT_GT(log.find("s7"), log.find("s1")) << "what was begun first has the next place";
+  EXPECT_FALSE(workspace_.Has("started"));
+}
+
+TEST_F(SupervisorTest, WhatWaitsForFilesKeepsItsPlaceInALaneOfItsOwn) {
+  std::promise<void> answer;
+  const auto slow = std::make_shared<SlowFiles>(Local(workspace_.path()), answer.get_future());
+  Submit(1, ShellRequest(Noting(1, "true")), slow, kLane, 1);
+  SubmitShell(2, Noting(2, "true"), kLane, 1);
+  std::this_thread::sleep_for(milliseconds(2 * Run::kHeldUpMs));
+  EXPECT_FALSE(workspace_.Has("log"));
+  answer.set_value();
+  Result(2);
+  EXPECT_EQ(workspace_.Read("log"), "s1\ne1\ns2\ne2\n");
 }
 
 TEST_F(SupervisorTest, AbortsARunThatWaits) {

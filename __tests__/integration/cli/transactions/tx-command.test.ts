@@ -1,7 +1,8 @@
 /** `tx` as users start it: dist/cli/main.js, as `npm run build` leaves it. */
 
-import { spawnSync } from "node:child_process";
-import { readdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
+import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { beforeEach, expect, test } from "vitest";
 
@@ -56,7 +57,7 @@ describeUnless(whyNoCli ?? whyNoBubblewrap, "tx", () => {
     expect(scene.ids()).toEqual([]);
   });
 
-  test("a transaction whose workspace is gone is told apart, and pruned", () => {
+  test("a transaction whose workspace is gone is told apart, and pruned", async () => {
     const id = scene.waiting();
     const moved = `${scene.workspace}-moved`;
     renameSync(scene.workspace, moved);
@@ -67,11 +68,52 @@ describeUnless(whyNoCli ?? whyNoBubblewrap, "tx", () => {
     expect(JSON.parse(elsewhere.cli("tx", "list", "--json", ...place).stdout)).toMatchObject([
       { id, gone: true },
     ]);
+    // While a process has it open, and while it may hold the only copy of a file, it stays.
+    const lock = spawn(
+      "flock",
+      [join(scene.directory, id, "lock"), "sh", "-c", "echo locked; cat"],
+      {
+        stdio: ["pipe", "pipe", "inherit"],
+      },
+    );
+    await once(lock.stdout, "data");
+    expect(elsewhere.cli("tx", "prune", ...place).stdout).toBe("nothing to prune\n");
+    lock.stdin.end();
+    await once(lock, "exit");
+    expect(elsewhere.cli("tx", "prune", "--dry-run", ...place).stdout).toContain(
+      `would discard ${id}`,
+    );
+    expect(scene.ids()).toEqual([id]);
     expect(elsewhere.cli("tx", "prune", ...place).stdout).toBe(
       `discarded ${id} (its workspace is gone: ${scene.workspace})\n`,
     );
     expect(scene.ids()).toEqual([]);
     expect(readFileSync(join(moved, "a.txt"), "utf8")).toBe("one\n");
+  });
+
+  test("prune leaves what has backups of a commit, with its workspace and without", () => {
+    const id = scene.waiting();
+    const commit = join(scene.directory, id, "commit");
+    mkdirSync(commit);
+    writeFileSync(join(commit, "torn"), "");
+    const old = ["--older-than", "1ms"];
+    const why = "it has backups of files of a commit that was interrupted";
+    expect(scene.cli("tx", "prune", ...old).stdout).toBe(
+      `left ${id} (${scene.workspace}): ${why}\n`,
+    );
+    const moved = `${scene.workspace}-moved`;
+    renameSync(scene.workspace, moved);
+    const elsewhere = new Scene();
+    const place = ["--state-directory", scene.directory];
+    expect(elsewhere.cli("tx", "prune", ...place).stdout).toContain(`left ${id} (its workspace is`);
+    expect(JSON.parse(elsewhere.cli("tx", "prune", "--json", ...place).stdout)).toMatchObject({
+      pruned: [],
+      left: [{ id, gone: true }],
+    });
+    expect(scene.ids()).toEqual([id]);
+    renameSync(moved, scene.workspace);
+    rmSync(commit, { recursive: true });
+    expect(scene.cli("tx", "prune", ...old).stdout).toContain(`discarded ${id}`); // the control
   });
 
   test("show tells of the changes, of some paths, by the beginning of an id", () => {

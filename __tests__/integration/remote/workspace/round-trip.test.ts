@@ -17,12 +17,12 @@ import { expect, test } from "vitest";
 
 import { shellQuote } from "../../../../lib/text.js";
 import { BubblewrapNativeRunner } from "../../support/package.js";
-import { describeSandboxed } from "../../support/requirements.js";
+import { describeSandboxed, isRoot, testUnless } from "../../support/requirements.js";
 import { copyOf, openPlace, run, shapeOf } from "./caller-and-worker.js";
 
-const isRoot = process.getuid?.() === 0;
-const kWhyNot = "modes change at random, and an ordinary user can't look at all that comes of it";
-if (!isRoot) process.stderr.write(`skipped: trees at random: ${kWhyNot}\n`);
+const whyNot = isRoot
+  ? undefined
+  : "modes change at random, and an ordinary user can't look at all that comes of it";
 
 const kNames = [
   "a",
@@ -75,7 +75,8 @@ async function sandboxed(directory: string, script: string): Promise<void> {
 }
 
 describeSandboxed("a workspace that is moved by content", () => {
-  test.skipIf(!isRoot)(
+  testUnless(
+    whyNot,
     "is after each run what a local run would have left",
     async () => {
       const place = await openPlace();
@@ -95,7 +96,8 @@ describeSandboxed("a workspace that is moved by content", () => {
     300_000,
   );
 
-  test.skipIf(!isRoot)(
+  testUnless(
+    whyNot,
     "is a conflict and as it was, or has the changes of both sides",
     async () => {
       const place = await openPlace();

@@ -67,7 +67,7 @@ export function processSandboxPoints(): EntryPoint[] {
     {
       title: "sandboxFromEnv runner",
       place: "options",
-      right: { shadowDir: "/" },
+      right: { shadowDir: "/srv" },
       misspelled: ["mount", "mounts"],
       call: async (options) => (await sandboxFromEnv({})).runner(options),
     },

@@ -7,6 +7,7 @@
 import { MessageChannel, type MessagePort, Worker } from "node:worker_threads";
 
 import { invalidType, SandboxError } from "../../../errors.js";
+import { builtFile } from "../../../package-root.js";
 import type { Bounds } from "../content/manifest.js";
 import { type ExchangePort, WorkspaceError, type WorkspaceErrorCode } from "../exchange.js";
 import { serveBytes, serveExchange } from "./channel.js";
@@ -21,13 +22,6 @@ type Answer<F> = F extends (...args: never[]) => infer Value ? Awaited<Value> : 
 
 type Pending = { resolve: (value: unknown) => void; reject: (error: Error) => void };
 type Answered = { id: number; value?: unknown; error?: Record<string, unknown> };
-
-/** Returns the built script. When this file runs from source, that is the build of the same checkout. */
-function script(): URL {
-  const isSource = import.meta.url.endsWith(".ts");
-  const directory = isSource ? "../../../../dist/remote/workspace/thread/" : "";
-  return new URL(`${directory}main.js`, import.meta.url);
-}
 
 function errorOf({ name, message, code, path, fix }: Record<string, unknown>): Error {
   const text = String(message);
@@ -48,7 +42,9 @@ export class FilesThread {
   #last = 0;
 
   private constructor() {
-    this.#worker = new Worker(script(), { name: "native-runner-workspaces" });
+    this.#worker = new Worker(builtFile("remote/workspace/thread/main.js"), {
+      name: "native-runner-workspaces",
+    });
     this.#worker.unref();
     this.#worker.on("message", (answered: Answered) => this.#answer(answered));
     this.#worker.on("error", (error) => this.#die(error));

@@ -64,6 +64,33 @@ TEST_F(HomePlanTest, AHomeIsATmpfsOfTheUsersOwnBeforeAllBinds) {
       << Options();
 }
 
+TEST_F(HomePlanTest, CachesAreBoundByNumberAndRecordedByPath) {
+  view_.shown = {{"/data/nvm", "/home/ada/.nvm"}};
+  view_.caches = {{"npm", "/data/npm", "/home/ada/.npm/_cacache", {}},
+                  {"pip", "/data/pip", "/home/ada/.cache/pip", {}}};
+  facts_.cache_descriptor = 8;
+  EXPECT_TRUE(
+      Has("--ro-bind /data/nvm /home/ada/.nvm --bind-fd 8 /home/ada/.npm/_cacache "
+          "--bind-fd 9 /home/ada/.cache/pip --ro-bind /usr /usr "))
+      << Options();
+  EXPECT_FALSE(Has("/data/npm"));
+  facts_.cache_descriptor = -1;
+  EXPECT_TRUE(
+      Has("--overlay-src /data/npm --tmp-overlay /home/ada/.npm/_cacache "
+          "--overlay-src /data/pip --tmp-overlay /home/ada/.cache/pip "))
+      << Options();
+  EXPECT_NE(HomeViewText(view_).find("shown-cache \"/data/npm\" \"/home/ada/.npm/_cacache\"\n"),
+            std::string::npos);
+}
+
+TEST_F(HomePlanTest, ClonesWouldShareTheWritesToCaches) {
+  ASSERT_TRUE(PlanTemplate(Plan(), {}));
+  view_.caches = {{"npm", "/data/npm", "/home/ada/.npm/_cacache", {}}};
+  const auto made = PlanTemplate(Plan(), {});
+  ASSERT_FALSE(made);
+  EXPECT_EQ(made.error().message, "it shows caches copy-on-write");
+}
+
 TEST_F(HomePlanTest, AnOldBwrapHasNoModes) {
   facts_.bwrap_perms = false;
   view_.git_config = "[user]\n";

@@ -91,6 +91,15 @@ TEST(PlanProject, WhatLiesAboveAProtectedPathIsAMountToo) {
              kSeal));
 }
 
+TEST(PlanProject, ANewRepositoryIsMadeInADirectoryOfItsOwn) {
+  ProjectFacts facts = Facts();
+  facts.new_repositories = {"/home/me/p/.git"};
+  EXPECT_EQ(Mounts(Policy(), facts), (Texts{"--bind", "/home/me/p", "/home/me/p", "--bind",
+                                            "/home/me/p/.git/native-runner-new", "/home/me/p/.git",
+                                            "--bind", "/srv/shared", "/srv/shared"} +
+                                      kSeal));
+}
+
 TEST(PlanProject, NothingInsideAProtectedPathIsMadeWritableAgain) {
   ProjectFacts facts = Facts();
   facts.protected_paths = {"/home/me/p/.git", "/home/me/p/.git/hooks"};

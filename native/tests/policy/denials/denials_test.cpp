@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "policy/denials/missing_programs.h"
+
 namespace native_runner {
 namespace {
 
@@ -62,6 +64,41 @@ TEST(ReportDenials, LooksAtTheHostOnlyWhereItSaysSo) {
   }
   EXPECT_TRUE(Looks(DeniedRunOf(true, OutcomeKind::kExited, {RefusedRead()})));
   EXPECT_TRUE(Looks(DeniedRunOf(true, OutcomeKind::kNotFound, {})));
+}
+
+TEST(MissingPrograms, AreWhatWasLookedForAlongPath) {
+  Observation look = RefusedRead();
+  look.error = ENOENT;
+  DeniedRun run = DeniedRunOf(true, OutcomeKind::kExited, {});
+  run.environment = {"PATH=relative:/opt/bin:/usr/bin/:"};
+  for (const char* path : {"/opt/bin/opened", "/opt/lib/looked", "/usr/bin/looked", "/looked"}) {
+    look.path = path;
+    look.call = look.path.ends_with("looked") ? "newfstatat" : "openat";
+    run.observations.push_back(look);
+  }
+  look.kind = Observation::Kind::kExec;
+  look.call = "execve";
+  look.path = "/opt/bin/executed";
+  run.observations.push_back(look);
+  std::vector<std::string> names;
+  for (const Observation& each : MissingPrograms(run))
+    names.push_back(each.path);
+  EXPECT_EQ(names, (std::vector<std::string>{"looked", "executed"}));
+}
+
+TEST(MissingPrograms, AreTheWordsOfACommandWhoseShellFoundNone) {
+  DeniedRun run = DeniedRunOf(true, OutcomeKind::kExited, {});
+  run.argv = {"sh", "-c", "A=b ./x /opt/y z/y; g++ -o one|two-2 && two-2 \"$(three.sh)\""};
+  EXPECT_TRUE(MissingPrograms(run).empty());
+  EXPECT_FALSE(NeedsLook(run));
+  run.outcome.exit_code = 127;
+  std::vector<std::string> names;
+  for (const Observation& each : MissingPrograms(run))
+    names.push_back(each.path);
+  EXPECT_EQ(names, (std::vector<std::string>{"sh", "b", "g++", "one", "two-2", "three.sh"}));
+  EXPECT_TRUE(NeedsLook(run));
+  run.explain = false;
+  EXPECT_FALSE(NeedsLook(run));
 }
 
 // A run of bwrap's that shows /usr, and whose program was found nowhere.

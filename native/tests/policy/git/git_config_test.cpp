@@ -41,5 +41,33 @@ TEST(ReadGitConfig, GoesOnAfterWhatGitRefuses) {
   EXPECT_TRUE(ReadGitConfig("[").empty());
 }
 
+TEST(NewRepositoryConfig, HasWhatGitInitWrites) {
+  constexpr const char* kText =
+      "[core]\n\trepositoryformatversion = 1\n\tfilemode = true\n\tbare = false\n"
+      "[extensions]\n\tobjectformat = sha256\n"
+      "[user]\n\tname = \"Ada \\\"L\\\" #1\"\n\temail = \"ada@example.test\"\n";
+  EXPECT_EQ(NewRepositoryConfig(kText), kText);
+  EXPECT_EQ(NewRepositoryConfig(""), "");
+}
+
+TEST(NewRepositoryConfig, HasNothingThatRunsAProgramOrLeadsToAFile) {
+  EXPECT_EQ(NewRepositoryConfig("[core]\nfsmonitor = evil\nhooksPath = x\nworktree = /\n"
+                                "sshCommand = evil\npager = evil\neditor = evil\n"
+                                "attributesFile = x\nexcludesFile = x\ngitProxy = evil\n"
+                                "[include]\npath = x\n[includeIf \"gitdir:/\"]\npath = x\n"
+                                "[filter \"x\"]\nclean = evil\n[diff \"x\"]\ncommand = evil\n"
+                                "[alias]\nst = !evil\n[remote \"o\"]\nuploadpack = evil\n"
+                                "[credential]\nhelper = evil\n[gpg]\nprogram = evil\n"
+                                "[user]\nsigningKey = x\n[extensions]\nworktreeConfig = true\n"),
+            "");
+}
+
+TEST(NewRepositoryConfig, AValueStaysAValue) {
+  const std::string text = NewRepositoryConfig(
+      "[user]\nname = \"a\\n[core]\\n\\tfsmonitor = evil\"\nemail = \"\\\\\"\n");
+  EXPECT_EQ(ReadGitConfig(text),
+            (Settings{{"user.name", "a\n[core]\n\tfsmonitor = evil"}, {"user.email", "\\"}}));
+}
+
 }  // namespace
 }  // namespace native_runner

@@ -24,7 +24,7 @@ TEST(GitPathsTest, OfEachDirectoryTheNamesAndWhatItsConfigurationNames) {
   }
   EXPECT_EQ(texts,
             (Texts{"/p/.git/hooks:0", "/p/.git/config:1", "/p/.git/commondir:2",
-                   "/p/.git/worktrees/a/commondir:2", "/q/.git:0", "/p/tools:0", "/p/shared:1"}));
+                   "/p/.git/worktrees/a/commondir:2", "/q/.git:3", "/p/tools:0", "/p/shared:1"}));
   // If `config` is not protected, it may lead git elsewhere anyway.
   EXPECT_EQ(GitPathsOf(repository, {"hooks"}).size(), 2U);
   EXPECT_EQ(GitPathsOf(repository, {}).size(), 0U);

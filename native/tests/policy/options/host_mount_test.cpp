@@ -17,7 +17,7 @@ HostMount At(std::string guest_path, std::string host_path = "/srv/data") {
 }
 
 std::string Message(const std::vector<HostMount>& mounts) {
-  const auto error = CheckHostMounts(mounts);
+  const auto error = CheckHostMounts(mounts, kWorkspace);
   if (!error) return "";
   EXPECT_EQ(error->code, ErrorCode::kInvalidValue);
   return error->message;

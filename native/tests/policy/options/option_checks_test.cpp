@@ -80,6 +80,25 @@ TEST(CheckPolicy, TakesGoodOnes) {
   EXPECT_FALSE(CheckPolicy(LocalPolicy{.shadow_dir = "x", .environment = {}}));
 }
 
+TEST(CheckPolicy, KeepsTheSandboxsOwnPathsFree) {
+  BubblewrapPolicy policy = GoodPolicy();
+  policy.ro_binds = {"/usr", "/opt/tools"};
+  for (const char* path : {"/srv/a", "/tmp/a", "/home/me/project", "/usr/src/a", "/process"}) {
+    policy.workspace_path = policy.shadow_dir = path;
+    EXPECT_FALSE(CheckPolicy(policy)) << path;
+  }
+  for (const char* path : {"/", "/proc", "/proc/1/cwd", "/dev/shm", "/sys", "/tmp", "/usr", "/opt",
+                           "relative", "/srv/../etc"}) {
+    policy.workspace_path = policy.shadow_dir = path;
+    const auto error = CheckPolicy(policy);
+    ASSERT_TRUE(error) << path;
+    EXPECT_NE(error->message.find("`shadowDir`"), std::string::npos) << error->message;
+  }
+  policy.shadow_dir = "/";  // at /workspace any directory can be shown
+  policy.workspace_path = kWorkspace;
+  EXPECT_FALSE(CheckPolicy(policy));
+}
+
 TEST(CheckPolicy, NamesTheFieldAtFault) {
   struct Case {
     const char* field;

@@ -78,5 +78,37 @@ TEST(JoinPath, PutsOneSlashBetween) {
   EXPECT_EQ(JoinPath("/", ""), "/");
 }
 
+TEST(BelowWorkspace, TakesWhatBeginsThereAndLeavesTheRest) {
+  struct Case {
+    const char* path;
+    const char* relative;  // null: it leaves the workspace
+  };
+  for (const Case& c : {
+           Case{"/srv/a", ""},
+           Case{"/srv/a/", ""},
+           Case{"//srv/./a//", ""},
+           Case{"/srv/a/b/c", "b/c"},
+           Case{"/srv/a/workspace/b", "workspace/b"},
+           Case{"/srv/a/srv/a", "srv/a"},
+           Case{"/srv/a/b/../c", "c"},
+           Case{"/srv/ab", "srv/ab"},
+           Case{"/srv", "srv"},
+           Case{"srv/a/b", "srv/a/b"},
+           Case{"b", "b"},
+           Case{"/workspace/b", "b"},
+           Case{"", ""},
+           Case{"/srv/a/..", nullptr},
+           Case{"/srv/a/../a/b", nullptr},
+           Case{"/srv/a/b/../../..", nullptr},
+       }) {
+    const auto relative = WorkspaceRelative(BelowWorkspace(c.path, "/srv/a"), kExec);
+    EXPECT_EQ(static_cast<bool>(relative), c.relative != nullptr) << c.path;
+    if (relative && c.relative != nullptr) {
+      EXPECT_EQ(relative.value(), c.relative) << c.path;
+    }
+    EXPECT_EQ(BelowWorkspace(c.path, kWorkspace), c.path);
+  }
+}
+
 }  // namespace
 }  // namespace native_runner

@@ -49,6 +49,14 @@ TEST(BubblewrapFix, GivesUbuntusProfileForTheProgramThatIsUsed) {
   EXPECT_EQ(FixOf(kUidMap, facts), "");
 }
 
+TEST(BubblewrapFix, KnowsWhatCachesNeed) {
+  ExpectHas(FixOf("caches: this kernel's tmpfs has no extended attributes (Linux has them from 6.6 "
+                  "on): Operation not supported"),
+            "Linux 6.6");
+  ExpectHas(FixOf("caches: upper layer: No space left on device"), "limits.memoryBytes");
+  ExpectHas(FixOf("caches: overlay over /home/ada/.npm/_cacache: Invalid argument"), "name others");
+}
+
 TEST(BubblewrapFix, NamesTheProfileThatConfinesThisProcess) {
   SetupFacts facts = Usual();
   facts.apparmor_profile = "snap.host";

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <fstream>
 #include <string>
 #include <vector>
 
@@ -49,6 +50,27 @@ class LandlockRulesTest : public testing::Test {
 TEST_F(LandlockRulesTest, AreTheListsAndTheWorkspace) {
   EXPECT_EQ(Make(),
             (Rules{Rule('r', "read"), Rule('r', "work"), Rule('w', "work"), Rule('w', "write")}));
+}
+
+TEST_F(LandlockRulesTest, ToolsAreReadAroundTheirSecretsAndTheHomeIsWritten) {
+  std::filesystem::create_directories(directory_.Path("tool/bin"));
+  std::ofstream(directory_.Path("tool/npmrc")) << "token";
+  HomeView view;
+  view.shown = {{directory_.Path("tool"), "/named"}, {"/dev/null", directory_.Path("tool/npmrc")}};
+  view.followed = {{directory_.Path("read"), "/etc/link"}};
+  auto made =
+      LandlockRules(policy_, secrets_, directory_.Path("work"), &view, directory_.Path("home"));
+  ASSERT_TRUE(made);
+  const auto has = [&made](const std::string& rule) {
+    return std::find(made->begin(), made->end(), rule) != made->end();
+  };
+  EXPECT_TRUE(has(Rule('l', "tool")));
+  EXPECT_TRUE(has(Rule('e', "tool/bin")));
+  EXPECT_TRUE(has(Rule('e', "read")));
+  EXPECT_FALSE(has(Rule('e', "tool")));
+  EXPECT_FALSE(has(Rule('e', "tool/npmrc")));
+  EXPECT_TRUE(has(Rule('r', "home")));
+  EXPECT_TRUE(has(Rule('w', "home")));
 }
 
 TEST_F(LandlockRulesTest, TheWorkspaceIsLeftOutWhereItIsNotWanted) {

@@ -1,3 +1,5 @@
+#include "supervise/project/placeholder.h"
+
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -6,7 +8,6 @@
 #include <filesystem>
 #include <memory>
 
-#include "supervise/project/mount_points.h"
 #include "tests/supervise/support/temp_directory.h"
 
 namespace native_runner {

@@ -26,7 +26,7 @@ class LookAgainTest : public testing::Test {
     ASSERT_TRUE(workspace);
     const std::string state = place_.Path("state");
     auto kept =
-        MountOverlay(LauncherPath(), *workspace, {state, state + "/upper", state + "/work"});
+        MountOverlay(LauncherPath(), *workspace, {state, state + "/upper", state + "/work"}, {});
     if (!kept) GTEST_SKIP() << kept.error().message;
     kept_ = std::move(*kept);
   }
