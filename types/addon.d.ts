@@ -317,6 +317,8 @@ export type ProjectRunnerOptions = {
   hostProc?: boolean | undefined;
   /** Forbid further user namespaces, if bwrap supports it. Default true. */
   disableUserns?: boolean | undefined;
+  /** Real path of a home that is shown copy-on-write; a command's changes go with it. Default: read-only. */
+  home?: string | undefined;
   envPolicy?: EnvironmentPolicy | undefined;
 };
 

@@ -11,7 +11,13 @@ import { type AuditSink, takeAuditLog } from "../audit-log/sink.js";
 import { invalidState, invalidType, invalidValue, SandboxError } from "../errors.js";
 import { copyOptions, expectFields, type FieldsOf } from "../fields.js";
 import { networkOption } from "../network.js";
-import { defaultSecrets, homes, kProtectedNames, kReadOnlyOfHome } from "../protected-paths.js";
+import {
+  defaultSecrets,
+  homeDirectory,
+  homes,
+  kProtectedNames,
+  kReadOnlyOfHome,
+} from "../protected-paths.js";
 import type { Supervised } from "../runners/supervised.js";
 import { outputText } from "./output-text.js";
 import { ProjectTransaction, projectRunner, workingRunner } from "./project-runner.js";
@@ -41,6 +47,12 @@ export type BwrapOptions = {
    * submodules, and a folder that is a bare repository.
    */
   readOnly?: readonly string[] | undefined;
+  /**
+   * The user's home, as HOME names it when the Bwrap is made. Default "copy-on-write": commands can write there, and
+   * what they write is in memory and gone with the command; where Linux or bwrap can't do that, it is as
+   * "read-only". With "read-only", commands also can't read what the host makes beside a secret meanwhile.
+   */
+  home?: "copy-on-write" | "read-only" | undefined;
   /** Selects the host's variables that a command gets. Default "scrub". */
   envPolicy?: EnvironmentPolicy | undefined;
   /**
@@ -73,6 +85,7 @@ const kOptions: FieldsOf<BwrapOptions> = {
   bwrapPath: true,
   secrets: true,
   readOnly: true,
+  home: true,
   envPolicy: true,
   network: true,
   limits: true,
@@ -99,6 +112,21 @@ function transactionOptions(
   if (transaction === true) return {};
   if (typeof transaction === "object" && transaction !== null) return copyOptions(transaction);
   throw invalidType("transaction", "a boolean or the options of a transaction", transaction);
+}
+
+/**
+ * The home to show copy-on-write; undefined for none, or if HOME names none that could be.
+ * @throws TypeError for a value that the option does not have.
+ */
+function ownHome(option: BwrapOptions["home"] = "copy-on-write"): string | undefined {
+  if (option !== "copy-on-write" && option !== "read-only") {
+    const expected = 'Expected `home` to be "copy-on-write" or "read-only"';
+    throw invalidValue(`${expected}, got ${JSON.stringify(option)}`);
+  }
+  if (option === "read-only") return undefined;
+  const home = homeDirectory();
+  const real = isAbsolute(home) ? realPathIfAnswering(home) : "/";
+  return real === "/" ? undefined : resolve(real);
 }
 
 /** @throws TypeError if the two options contradict each other. */
@@ -180,6 +208,7 @@ export class Bwrap {
       readOnly: own.readOnly ?? defaultReadOnly(folders.projects),
       network: network.native,
       envPolicy: own.envPolicy,
+      home: ownHome(own.home),
     };
     projectRunner(this.#native); // reports errors now, not at the first command
     const transaction = transactionOptions(own.transaction);

@@ -15,7 +15,7 @@ import { Transactions } from "../runners/transactions/transactions.js";
 import { isNested, kMountProc } from "./nesting.js";
 
 /** The flags that depend on this process's environment. */
-type Flags = { hostProc: boolean; disableUserns: boolean };
+type Flags = { hostProc: boolean; disableUserns: boolean; home?: string | undefined };
 
 /** Flags that work here, or why none do and how to fix it. */
 type Nesting =
@@ -47,11 +47,19 @@ type Failure = { reason: string; fix?: string | undefined };
 
 /** Runs an empty command in a sandbox with these flags; returns undefined on success. */
 async function tryFlags(options: ProjectRunnerOptions, flags: Flags): Promise<Failure | undefined> {
-  const plain = { ...options, ...flags, secrets: [], readOnly: [] };
+  const plain = { ...options, home: undefined, ...flags, secrets: [], readOnly: [] };
   const { outcome, exitCode } = await projectRunner(plain).exec({ argv: ["/bin/sh", "-c", ":"] });
   if (outcome.kind === "setup-failed") return outcome;
   if (outcome.kind === "exited" && exitCode === 0) return undefined;
   return { reason: `a test command did not run to its end (${outcome.kind}, ${exitCode})` };
+}
+
+/** The flags with the home copy-on-write if that works here (Linux 6.6), else with a read-only one. */
+async function withHome(options: ProjectRunnerOptions, flags: Flags): Promise<Flags> {
+  const { home } = options;
+  if (home === undefined) return flags;
+  const failed = await tryFlags(options, { ...flags, home });
+  return failed === undefined ? { ...flags, home } : { ...flags, home: undefined };
 }
 
 async function findNesting(options: ProjectRunnerOptions): Promise<Nesting> {
@@ -59,9 +67,10 @@ async function findNesting(options: ProjectRunnerOptions): Promise<Nesting> {
     return { possible: false, reason: "there is no /proc here", fix: kMountProc };
   }
   const failed = await tryFlags(options, kBest);
-  if (failed === undefined) return { possible: true, flags: kBest };
+  if (failed === undefined) return { possible: true, flags: await withHome(options, kBest) };
   for (const flags of isNested() ? kNested : []) {
-    if ((await tryFlags(options, flags)) === undefined) return { possible: true, flags };
+    if ((await tryFlags(options, flags)) !== undefined) continue;
+    return { possible: true, flags: await withHome(options, flags) };
   }
   return { possible: false, ...failed };
 }
@@ -74,7 +83,7 @@ const known = new Map<string, Promise<Nesting>>();
  * @throws (rejects) SandboxError if bwrap or the addon is missing.
  */
 export async function nestingFor(options: ProjectRunnerOptions): Promise<Nesting> {
-  const key = JSON.stringify([options.bwrapPath, options.network]);
+  const key = JSON.stringify([options.bwrapPath, options.network, options.home]);
   const answer = known.get(key) ?? findNesting(options);
   known.set(key, answer);
   const found = await answer.catch((error: unknown) => {

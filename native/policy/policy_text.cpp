@@ -117,6 +117,7 @@ std::string PolicyText(const ProjectPolicy& policy) {
   AddNetwork(text, policy.network, policy.by_domain.get());
   AddLine(text, "proc", policy.host_proc ? "host" : "private");
   if (!policy.disable_userns) AddLine(text, "disable-userns", "no");
+  if (!policy.home.empty()) AddLine(text, "home", "copy-on-write");
   AddLines(text, "secret", policy.secrets);
   AddLines(text, "read-only", policy.read_only);
   AddEnvironment(text, policy.environment);

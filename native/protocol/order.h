@@ -56,10 +56,16 @@ inline constexpr char kStepWork = 'w';
 // FILE: mounts the overlay of these directories on it.
 inline constexpr char kStepOverlay = 'o';
 
-// NUMBER:FILE, and lines with names: a directory that kStepShowCaches will show. NUMBER is taken:
-// the root of what is shown gets it. What the directory has under these names is not shown.
+// NUMBER:FILE, and lines with paths below it: a directory that kStepShowCaches will show. NUMBER is
+// taken: the root of what is shown gets it. What the directory has at these paths, now or later, is
+// not shown; none of them is inside another.
 inline constexpr char kStepCache = 'C';
 inline constexpr std::size_t kMostCaches = 32;
+
+// FILE: a directory in one of kStepCache's. kStepShowCaches shows it, and what is mounted in it, at
+// its path again as it is.
+inline constexpr char kStepKept = 'K';
+inline constexpr std::size_t kMostKept = 128;
 
 // BYTES: shows the directories of kStepCache copy-on-write at their own paths, for good: what is
 // written goes to a tmpfs of this size (0: half of the memory), which no path leads to. Needs a

@@ -19,7 +19,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 
 import { eventually } from "../../support/waits.js";
 import type { BwrapOptions } from "../support/package.js";
@@ -97,33 +97,45 @@ async function readAfter(scene: Scene, paths: string[], options: BwrapOptions) {
 
 describeSandboxed("a project's secrets", () => {
   describeUnless(whyNo("landlock"), "while a command runs", () => {
-    test("that are replaced or made by the host stay hidden", async () => {
-      const open = ["notes", ".config/tool/settings", ".cargo/bin/tool"];
-      const text = await readAfter(makeScene(), [...kSecrets, ...open], {});
-      expect(text).toBe(`${open.map((path) => `not private\nread ${path}\n`).join("")}end\n`);
+    describe.each(["copy-on-write", "read-only"] as const)("in a home that is %s", (home) => {
+      test("that are replaced or made by the host stay hidden", async () => {
+        const open = ["notes", ".config/tool/settings", ".cargo/bin/tool"];
+        const text = await readAfter(makeScene(), [...kSecrets, ...open], { home });
+        expect(text).toBe(`${open.map((path) => `not private\nread ${path}\n`).join("")}end\n`);
+      });
+
+      test("control: what is on no list is read, replaced or not", async () => {
+        const text = await readAfter(makeScene(), kSecrets, { secrets: [], home });
+        for (const path of kSecrets) expect(text).toContain(`PRIVATE new\nread ${path}\n`);
+      });
     });
 
-    test("control: what is on no list is read, replaced or not", async () => {
-      const text = await readAfter(makeScene(), kSecrets, { secrets: [] });
-      for (const path of kSecrets) expect(text).toContain(`PRIVATE new\nread ${path}\n`);
-    });
-
-    test("and so does what else is made beside them, until the next command", async () => {
+    /** What a command reads that the host makes in the home meanwhile, and the next one. */
+    async function readMade(options: BwrapOptions) {
       const scene = makeScene();
       writeFileSync(join(scene.home, "..", "project", "go"), "");
       const line = "cat ~/made 2>&1; echo end";
       const waiting = `touch up; until test -e made; do sleep 0.01; done; ${line}`;
       const project = "/mnt/project";
       const running = runIn(scene, [
-        { project, command: waiting },
-        { project, command: line },
+        { project, options, command: waiting },
+        { project, options, command: line },
       ]);
       await eventually("the command runs", () => existsSync(join(scene.project, "up")));
       writeFileSync(join(scene.home, "made"), "of the host\n");
       writeFileSync(join(scene.project, "made"), "");
       const { ends } = await running;
-      expect(ends[0]?.text).toMatch(/Permission denied\nend\n$/);
-      expect(ends[1]?.text).toBe("of the host\nend\n");
+      return ends.map(({ text }) => text);
+    }
+
+    test("and so does what else is made beside them in a read-only home, until the next command", async () => {
+      const [first, next] = await readMade({ home: "read-only" });
+      expect(first).toMatch(/Permission denied\nend\n$/);
+      expect(next).toBe("of the host\nend\n");
+    });
+
+    test("in one that is copy-on-write it is read at once", async () => {
+      expect(await readMade({})).toEqual(["of the host\nend\n", "of the host\nend\n"]);
     });
   });
 
@@ -137,7 +149,8 @@ describeSandboxed("a project's secrets", () => {
       });
       const command =
         "for f in /mnt/home/fifo /mnt/project/fifo; do (echo leaked > $f) 2>&1 && echo wrote $f; done; true";
-      const { ends } = await runIn(scene, [{ project: "/mnt/project", command }]);
+      const options = { home: "read-only" } as const;
+      const { ends } = await runIn(scene, [{ project: "/mnt/project", command, options }]);
       const got = readers.map((reader) => {
         try {
           return readSync(reader, Buffer.alloc(64));

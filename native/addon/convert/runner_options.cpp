@@ -273,6 +273,7 @@ ProjectPolicy ReadProjectPolicy(Fields& options) {
   policy.by_domain = std::move(by_domain);
   policy.disable_userns = options.Boolean("disableUserns").value_or(true);
   policy.host_proc = options.Boolean("hostProc").value_or(false);
+  policy.home = options.String("home").value_or("");
   policy.environment = ReadEnvironmentPolicy(options);
   policy.environment.own_proxy = policy.network == Network::kByDomain;
   return Checked(options, std::move(policy));

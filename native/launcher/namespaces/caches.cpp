@@ -65,7 +65,70 @@ long CheckAttributes(int upper) {
   return result == 0 ? kernel::RemoveAttribute(upper, kName) : result;
 }
 
+// The directory's entry in the upper layer, made with the mode that it has below; -errno on
+// failure. It is ours, whoever has the directory: bwrap makes what stands for a hidden file.
+int OpenUpperEntry(int lower, int upper, const char* name) {
+  struct stat status {};
+  long result = kernel::Stat(lower, &status);
+  const long made = result == 0 ? kernel::MakeDirectory(upper, name, 0700) : result;
+  if (made != 0 && made != -EEXIST) return static_cast<int>(made);
+  const int opened = kernel::OpenIn(upper, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
+  if (opened < 0 || made == -EEXIST) return opened;
+  result = kernel::SetMode(opened, status.st_mode & kModeBits);
+  if (result == 0) return opened;
+  kernel::Close(opened);
+  return static_cast<int>(result);
+}
+
+// Hides what the lower directory has at `path`, now or later: by a whiteout at its end, or at the
+// first name that is missing there. Returns 0, or -errno.
+long HideBelow(int lower, int upper, const char* path) {
+  int below = kernel::OpenIn(lower, ".", O_PATH | O_DIRECTORY);
+  int above = kernel::OpenIn(upper, ".", O_RDONLY | O_DIRECTORY);
+  long result = below < 0 ? below : above < 0 ? above : 0;
+  while (result == 0) {
+    FixedText<NAME_MAX + 1> name;
+    std::size_t size = 0;
+    while (path[size] != '\0' && path[size] != '/')
+      ++size;
+    name.Add(path, size);
+    if (size == 0 || name.cut()) {
+      result = -EINVAL;
+      break;
+    }
+    path += size;
+    const int next = *path == '\0'
+                         ? -ENOENT
+                         : kernel::OpenIn(below, name.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW);
+    if (next < 0) {
+      result = kernel::MakeWhiteout(above, name.c_str());
+      if (result == -EEXIST) result = 0;  // another path has the same missing name
+      break;
+    }
+    ++path;
+    const int entry = OpenUpperEntry(next, above, name.c_str());
+    kernel::Close(below);
+    kernel::Close(above);
+    below = next;
+    above = entry;
+    if (entry < 0) result = entry;
+  }
+  kernel::Close(below);
+  kernel::Close(above);
+  return result;
+}
+
 }  // namespace
+
+bool CacheOverlays::Keep(const char* text, Refusal* refusal) {
+  FileIdentity identity;
+  const char* const path = ParseIdentity(text, &identity);
+  if (path == nullptr || kept_count_ == static_cast<int>(kMostKept)) return RefuseText(refusal);
+  const int directory = OpenNamed(text, refusal);
+  if (directory < 0) return false;
+  kept_[kept_count_++] = {directory, path};
+  return true;
+}
 
 bool CacheOverlays::Add(const char* text, Refusal* refusal) {
   std::uint64_t number = 0;
@@ -106,13 +169,25 @@ int CacheOverlays::MountUppers(const char* size, Refusal* refusal) const {
 }
 
 bool CacheOverlays::Hide(const Cache& cache, int upper, Refusal* refusal) const {
-  for (const char* name = cache.hidden; *name != '\0';) {
-    const HostPath line = LineOf(name);
-    const long result = kernel::MakeWhiteout(upper, line.c_str());
+  for (const char* path = cache.hidden; *path != '\0';) {
+    const HostPath line = LineOf(path);
+    const long result = HideBelow(cache.lower, upper, line.c_str());
     if (result != 0) return RefuseCache(refusal, "a file can't be hidden", result);
-    name += line.size();
-    if (*name == '\n') ++name;
+    path += line.size();
+    if (*path == '\n') ++path;
   }
+  return true;
+}
+
+bool CacheOverlays::ShowKept(Refusal* refusal) {
+  for (int at = 0; at < kept_count_; ++at) {
+    const Kept& kept = kept_[at];
+    const long result =
+        kernel::Mount(PathOf(kept.directory).c_str(), kept.path, nullptr, MS_BIND | MS_REC);
+    if (result != 0) return RefuseCache(refusal, kept.path, result);
+    kernel::Close(kept.directory);
+  }
+  kept_count_ = 0;
   return true;
 }
 
@@ -168,7 +243,7 @@ bool CacheOverlays::Show(const char* text, Refusal* refusal) {
   }
   kernel::Close(uppers);
   count_ = 0;
-  return true;
+  return ShowKept(refusal);
 }
 
 }  // namespace native_runner

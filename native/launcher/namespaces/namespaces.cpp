@@ -253,6 +253,8 @@ class Steps {
         return MountLink(text, refusal);
       case kStepCache:
         return caches_.Add(text, refusal);
+      case kStepKept:
+        return caches_.Keep(text, refusal);
       case kStepShowCaches:
         return caches_.Show(text, refusal);
       case kStepLower:

@@ -180,6 +180,7 @@ std::optional<Error> CheckPolicy(const ProjectPolicy& policy) {
                  ""};
   }
   TRY(CheckAbsolutePaths(policy.secrets, "secrets"));
+  if (!policy.home.empty()) TRY(CheckPlainPath(policy.home, "home"));
   for (std::size_t i = 0; i < policy.read_only.size(); ++i) {
     const std::string& path = policy.read_only[i];
     const std::string field = "readOnly[" + std::to_string(i) + "]";
@@ -214,6 +215,11 @@ BubblewrapPlan PlanProject(const ProjectPolicy& policy, const ProjectFacts& fact
   }
   for (const std::string& path : facts.shown)
     mounts.push_back(Bind(Mount::Kind::kReadOnlyBind, path));
+  if (!facts.home.empty()) {
+    mounts.push_back(Bind(Mount::Kind::kCache, facts.home, facts.home_descriptor));
+    for (const std::string& path : facts.home_mounts)
+      mounts.push_back(Bind(Mount::Kind::kReadOnlyBind, path));
+  }
 
   PlaceMounts placed(&mounts, facts.scratch);
   for (const ProjectMount& mount : SortedMounts(policy, facts, first_descriptor))

@@ -27,6 +27,8 @@ struct ProjectPolicy {
   std::shared_ptr<const NetworkPolicy> by_domain;  // kByDomain only
   bool host_proc = false;      // show the host's /proc, read-only: if no other can be mounted
   bool disable_userns = true;  // if bwrap supports it; the seccomp filter does it anyway
+  std::string home;  // real path: can be written, and nothing of it reaches the host; "": like the
+                     // root
   EnvironmentPolicy environment;
 };
 
@@ -41,6 +43,9 @@ struct ProjectFacts {
   std::vector<std::string> pinned;   // directories above `protected_paths`
   std::vector<std::string> protected_paths;
   std::vector<std::string> placeholders;  // empty directories at protected paths that do not exist
+  std::string home;                       // under an overlay of the launcher's; "": read-only
+  std::vector<std::string> home_mounts;   // what the host has mounted in it
+  int home_descriptor = -1;               // of the overlay; -1: its number is not known yet
   // Paths of `.git` where there is no repository: the directory kNewRepository in them shows there.
   std::vector<std::string> new_repositories;
 };

@@ -45,19 +45,21 @@ void ProjectBackend::Prepare(const ExecRequest& request, SupervisorContext& shar
   shared.programs->Get(policy_.bwrap_path, [this, &request, &shared, ready = std::move(ready)](
                                                Result<std::shared_ptr<const Program>> program) {
     if (!program) return ready(program.error());
+    std::optional<std::vector<std::string>> home_mounts;
+    if (!policy_.home.empty()) home_mounts = shared.mount_table.PointsBelow(policy_.home);
     PlanFromHost(
         request, shared,
-        [this, program = std::move(*program), &shared](const ExecRequest& asked,
-                                                       const HostView& view) {
-          return Plan(asked, *program, shared, view);
+        [this, program = std::move(*program), &shared, home_mounts = std::move(home_mounts)](
+            const ExecRequest& asked, const HostView& view) {
+          return Plan(asked, *program, shared, view, home_mounts);
         },
         ready);
   });
 }
 
 Result<Preparation> ProjectBackend::Plan(const ExecRequest& request, const Program& program,
-                                         const SupervisorContext& shared,
-                                         const HostView& view) const {
+                                         const SupervisorContext& shared, const HostView& view,
+                                         const HomeMounts& home_mounts) const {
   if (!program.features.as_pid_1) {
     return LacksOption(program.path, "--as-pid-1");
   }
@@ -66,12 +68,19 @@ Result<Preparation> ProjectBackend::Plan(const ExecRequest& request, const Progr
   if (mounted && !folders.empty()) {
     // A bind by path could reach the host's own directory.
     if (!program.features.bind_fd) return LacksOption(program.path, "--bind-fd");
-    Workspace& folder = folders.front();
-    TRY(TakeMounted(*mounted, program, &folder));
-    folder.path = mounted->path;  // path in the sandbox, for a copy too
+    TRY(TakeMounted(*mounted, program, &folders.front()));
+  }
+  std::vector<PlacedDirectory> places;
+  for (const Workspace& folder : folders) {
+    TRY_ASSIGN(const auto identity, IdentityOf(folder.directory.get()));
+    places.push_back({folder.path, identity});
+  }
+  if (mounted && !folders.empty() && !mounted->copy.empty()) {
+    places.push_back({mounted->path, mounted->below});
+    folders.front().path = mounted->path;  // in the sandbox
   }
   TRY_ASSIGN(auto scene, LookAtProject(policy_, program.features, folders, view.host.FindSecrets(),
-                                       request.Is<ExplainCall>()));
+                                       home_mounts, request.Is<ExplainCall>()));
 
   Preparation preparation;
   SpawnPlan& spawns = preparation.plan.emplace<SpawnPlan>();
@@ -90,6 +99,14 @@ Result<Preparation> ProjectBackend::Plan(const ExecRequest& request, const Progr
     const std::size_t bound = binds_by_fd ? folders.size() : 0;
     FindNameFiles(policy_.by_domain->rules, plan.mounts,
                   kFirstFolderDescriptor + static_cast<int>(bound), &scene.facts.host);
+    plan = PlanProject(policy_, scene.facts, first, tmp_bytes);
+  }
+  if (!scene.home.path.empty()) {
+    const std::size_t bound = binds_by_fd ? folders.size() : 0;
+    scene.facts.home_descriptor =
+        kFirstFolderDescriptor + static_cast<int>(bound + scene.facts.host.name_files.size());
+    TRY(OrderHome(scene.home, places, scene.facts.home_descriptor, shared.launcher.get(), &spawns));
+    spawns.cache_bytes = tmp_bytes;
     plan = PlanProject(policy_, scene.facts, first, tmp_bytes);
   }
   const PlanText text = TextOf(plan);

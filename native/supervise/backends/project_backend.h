@@ -1,5 +1,9 @@
 #pragma once
 
+#include <optional>
+#include <string>
+#include <vector>
+
 #include "policy/bubblewrap/project.h"
 #include "supervise/preparation/backend.h"
 #include "supervise/transaction/entry.h"
@@ -21,8 +25,11 @@ class ProjectBackend : public Backend {
   const ProjectPolicy& policy() const { return policy_; }
 
  private:
+  using HomeMounts = std::optional<std::vector<std::string>>;  // see LookAtProject
+
   Result<Preparation> Plan(const ExecRequest& request, const Program& program,
-                           const SupervisorContext& shared, const HostView& view) const;
+                           const SupervisorContext& shared, const HostView& view,
+                           const HomeMounts& home_mounts) const;
 
   ProjectPolicy policy_;
   TransactionOfBackend transaction_;

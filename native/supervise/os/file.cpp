@@ -1,6 +1,7 @@
 #include "supervise/os/file.h"
 
 #include <fcntl.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include <array>
@@ -23,6 +24,14 @@ std::string RealPath(const std::string& path) {
   NotePath(path);
   std::array<char, PATH_MAX> resolved{};
   return realpath(path.c_str(), resolved.data()) == nullptr ? "" : resolved.data();
+}
+
+Result<FileIdentity> IdentityOf(int descriptor) {
+  struct statx status {};
+  if (statx(descriptor, "", AT_EMPTY_PATH, STATX_INO, &status) != 0) {
+    return SystemError("statx", errno);
+  }
+  return FileIdentity{makedev(status.stx_dev_major, status.stx_dev_minor), status.stx_ino};
 }
 
 PathStamp StampOf(const std::string& path) {

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "policy/result.h"
+#include "protocol/identity.h"
 #include "supervise/os/descriptor.h"
 
 // Provides statx(2) for C libraries without it: musl has it from 1.2.5 on.
@@ -38,6 +39,9 @@ std::optional<std::string> ReadLink(int directory, const std::string& path);
 
 // True if the entry `name` of a directory is this open file, and not another that took its place.
 bool IsNamed(int directory, const std::string& name, int file);
+
+// Returns the device and inode numbers of an open file.
+Result<FileIdentity> IdentityOf(int descriptor);
 
 // Sets the mode of an open file, which may be O_PATH: fchmod(2) takes none of these. Needs /proc.
 bool SetModeOf(int file, mode_t mode);

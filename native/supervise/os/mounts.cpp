@@ -18,6 +18,7 @@
 #include <string_view>
 #include <utility>
 
+#include "policy/text/path.h"
 #include "protocol/identity.h"
 #include "supervise/os/file.h"
 #include "supervise/os/process.h"
@@ -136,12 +137,37 @@ std::vector<std::string> FarMountPointsOf(std::string_view mounts) {
   return far;
 }
 
+std::vector<std::string> MountPointsBelow(std::string_view mounts, const std::string& directory) {
+  std::vector<std::string> points;
+  ForEachMount(mounts, [&](const MountLine& mount) {
+    std::string point = WithoutEscapes(mount.point);
+    if (PathCovers(directory, point) && !SamePath(directory, point))
+      points.push_back(std::move(point));
+    return true;
+  });
+  std::ranges::sort(points, {}, &std::string::size);
+  std::vector<std::string> outer;
+  for (std::string& point : points) {
+    const bool is_inner = std::ranges::any_of(
+        outer, [&point](const std::string& above) { return PathCovers(above, point); });
+    if (!is_inner) outer.push_back(std::move(point));
+  }
+  return outer;
+}
+
+std::optional<std::vector<std::string>> MountTable::PointsBelow(const std::string& directory) {
+  Look(Changes());
+  if (!text_) return std::nullopt;
+  return MountPointsBelow(*text_, directory);
+}
+
 void MountTable::Look(std::optional<std::uint64_t> changes) {
   if (changes && looked_at_ == changes) return;
   looked_at_ = changes;
   shared_ = true;
   local_ = false;
   far_.clear();
+  text_.reset();
   if (!changes) return;
   std::string text;
   std::array<char, 4096> part{};
@@ -154,6 +180,7 @@ void MountTable::Look(std::optional<std::uint64_t> changes) {
   shared_ = shared.found();
   local_ = AreLocalMounts(text);
   if (!local_) far_ = FarMountPointsOf(text);
+  text_ = std::move(text);
 }
 
 namespace {

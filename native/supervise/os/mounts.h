@@ -19,6 +19,9 @@ bool AreLocalMounts(std::string_view mounts);
 // Returns the mount points of those that may not answer.
 std::vector<std::string> FarMountPointsOf(std::string_view mounts);
 
+// Returns the mount points below a directory, none of them inside another.
+std::vector<std::string> MountPointsBelow(std::string_view mounts, const std::string& directory);
+
 // Counts the changes of the mounts that this process sees: proc_pid_mountinfo(5) reports each by
 // poll(2) to each process that has it open. One thread only.
 class MountTable {
@@ -40,6 +43,10 @@ class MountTable {
   // The same, if Changes() has just returned `changes`.
   bool AreLocalAt(std::optional<std::uint64_t> changes);
 
+  // Returns the mount points below a directory, none of them inside another; nullopt if they can't
+  // be determined.
+  std::optional<std::vector<std::string>> PointsBelow(const std::string& directory);
+
   // FarMountPointsOf the mounts at the last look of AreLocal.
   const std::vector<std::string>& FarMountPoints() const { return far_; }
 
@@ -52,6 +59,7 @@ class MountTable {
   bool shared_ = true;
   bool local_ = false;
   std::vector<std::string> far_;
+  std::optional<std::string> text_;  // of the last look
 };
 
 // Makes the mounts of another process' mount namespace private (MS_PRIVATE in mount(2)), so that

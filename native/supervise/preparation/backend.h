@@ -58,7 +58,7 @@ struct SpawnPlan {
   std::string workspace;         // as the command sees it
   std::shared_ptr<const NetworkPolicy> network;  // by domain: `entry` has its listeners; or null
   std::vector<std::string> links;                // that `entry` keeps, as kStepLink names them
-  std::vector<std::string> caches;               // that `entry` shows, as kStepCache names them
+  std::vector<std::string> caches;               // that `entry` shows: kStepCache and kStepKept
   std::uint64_t cache_bytes = 0;                 // see kStepShowCaches
   std::shared_ptr<const void> holds;             // released when the end of the sandbox is proved
   bool shows_proc = false;                       // the launcher sees its own processes and mounts

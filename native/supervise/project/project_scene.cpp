@@ -110,12 +110,14 @@ class Rules {
 // in its place, can't be read. The same goes for all other files made beside a secret meanwhile.
 //
 // `secrets`: absolute paths with all links resolved, existing or not. In the folders, in the
-// private directories and in the kernel's, only masks hide them.
+// private directories and in the kernel's, only masks hide them. In a home that is shown
+// copy-on-write, its overlay hides them, and what the host puts in their place.
 std::vector<std::string> ProjectRules(const ProjectPolicy& policy, const ProjectFacts& facts,
                                       const std::vector<std::string>& secrets) {
   Paths writable = facts.scratch;
   writable.insert(writable.end(), policy.folders.begin(), policy.folders.end());
   writable.emplace_back("/proc");
+  if (!facts.home.empty()) writable.push_back(facts.home);
   Paths opened = writable;
   opened.emplace_back("/dev");
   Paths around;
@@ -541,7 +543,7 @@ ProjectScene::~ProjectScene() {
 
 Result<ProjectScene> LookAtProject(const ProjectPolicy& policy, const BwrapFeatures& features,
                                    const std::vector<Workspace>& folders, Secrets secrets,
-                                   bool plan_only) {
+                                   std::optional<Paths> home_mounts, bool plan_only) {
   ProjectScene scene;
   ProjectFacts& facts = scene.facts;
   facts.host.bwrap_bind_fd = features.bind_fd;
@@ -552,6 +554,11 @@ Result<ProjectScene> LookAtProject(const ProjectPolicy& policy, const BwrapFeatu
   facts.host.secret_files = std::move(secrets.files);
   facts.host.secret_directories = std::move(secrets.directories);
   AddScratch(policy.network, &facts);
+  if (features.bind_fd) {
+    scene.home = FindProjectHome(policy, facts.scratch, places, std::move(home_mounts));
+    facts.home = scene.home.path;
+    facts.home_mounts = scene.home.mounts;
+  }
   scene.rules = ProjectRules(policy, facts, places);
   ProtectedWalk walk(folders, plan_only, &scene);
   for (const std::string& project : policy.projects) {

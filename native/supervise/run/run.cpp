@@ -149,7 +149,7 @@ void Run::Prepare() {
   });
 }
 
-void Run::OnPrepared(Result<Preparation> prepared) {
+void Run::OnPrepared(Result<Preparation>&& prepared) {
   held_up_.Stop();
   if (phase_ != Phase::kPreparing) return;  // it ended while a program was looked for
   if (!prepared) return FinishWithout(prepared.error());

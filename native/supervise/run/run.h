@@ -94,7 +94,7 @@ class Run : public std::enable_shared_from_this<Run>,
   enum class Phase { kNew, kPreparing, kRunning, kDone };
 
   void Prepare();
-  void OnPrepared(Result<Preparation> prepared);
+  void OnPrepared(Result<Preparation>&& prepared);
   void Launch(Preparation preparation);
   std::unique_ptr<SandboxSource> SourceOf(Preparation* preparation);
   bool Begin(std::span<const std::byte> order);

@@ -75,8 +75,7 @@ class Entry {
 
   // Like the links, after them in the same mount namespace.
   void ShowCaches(const SpawnPlan& plan) {
-    for (const std::string& cache : plan.caches)
-      steps_.push_back(kStepCache + cache);
+    steps_.insert(steps_.end(), plan.caches.begin(), plan.caches.end());
     steps_.push_back(kStepShowCaches + std::to_string(plan.cache_bytes));
   }
 

@@ -5,7 +5,6 @@
 #include <poll.h>
 #include <signal.h>
 #include <sys/stat.h>
-#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -357,14 +356,6 @@ void NoteEntry(const MountedWorkspace& mounted) {
   std::uint64_t never = 0;
   mounted.entered_ns.compare_exchange_strong(never, FileClock());
   mounted.was_entered = true;
-}
-
-Result<FileIdentity> IdentityOf(int descriptor) {
-  struct statx status {};
-  if (statx(descriptor, "", AT_EMPTY_PATH, STATX_INO, &status) != 0) {
-    return SystemError("statx", errno);
-  }
-  return FileIdentity{makedev(status.stx_dev_major, status.stx_dev_minor), status.stx_ino};
 }
 
 Result<std::shared_ptr<const MountedWorkspace>> MountOverlay(const std::string& launcher,

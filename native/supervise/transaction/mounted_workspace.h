@@ -104,9 +104,6 @@ Result<std::shared_ptr<const MountedWorkspace>> OpenCopiedWorkspace(
     const std::string& launcher, const Workspace& workspace, const std::string& state,
     const std::string& copy, std::span<const CacheOverlay> caches);
 
-// Returns the device and inode numbers of an open file.
-Result<FileIdentity> IdentityOf(int descriptor);
-
 // Makes the overlay of `mounted` drop its cached names, so that look-ups find the host's current
 // files. Overlayfs examines its layers once for each name and keeps the result as long as there is
 // memory; a reconfiguration of the mount that changes nothing drops all unused entries

@@ -67,6 +67,19 @@ TEST(PlanProject, IsAReadOnlyRootWithTheFoldersWritable) {
                                                                        kSeal));
 }
 
+TEST(PlanProject, ShowsTheHomeFirstAndWhatIsMountedInItReadOnly) {
+  ProjectFacts facts = Facts();
+  facts.home = "/home/me";
+  facts.home_mounts = {"/home/me/disk"};
+  facts.home_descriptor = 9;
+  facts.host.secret_directories = {"/home/me/.ssh"};
+  EXPECT_EQ(Mounts(Policy(), facts),
+            (Texts{"--bind-fd", "9", "/home/me", "--ro-bind", "/home/me/disk", "/home/me/disk",
+                   "--tmpfs", "/home/me/.ssh", "--bind", "/home/me/p", "/home/me/p", "--bind",
+                   "/srv/shared", "/srv/shared", "--remount-ro", "/home/me/.ssh"} +
+             kSeal));
+}
+
 TEST(PlanProject, BindsFoldersByDescriptorWhereItCan) {
   EXPECT_EQ(Mounts(Policy(), Facts(), 6),
             (Texts{"--bind-fd", "6", "/home/me/p", "--bind-fd", "7", "/srv/shared"} + kSeal));

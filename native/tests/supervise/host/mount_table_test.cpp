@@ -28,6 +28,19 @@ int InOwnMounts(int (*look)()) {
   return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
+TEST(MountPointsBelow, AreTheOutermostOnes) {
+  constexpr std::string_view kMounts =
+      "21 1 8:1 / / rw - ext4 /dev/sda1 rw\n"
+      "22 21 8:2 / /home rw - ext4 /dev/sda2 rw\n"
+      "23 22 0:5 / /home/ada/a\\040b rw shared:1 - tmpfs none rw\n"
+      "24 23 0:6 / /home/ada/a\\040b/inner rw - tmpfs none rw\n"
+      "25 22 0:7 / /home/adam rw - tmpfs none rw\n"
+      "26 22 0:8 / /home/ada rw - tmpfs none rw\n"
+      "27 23 0:9 / /home/ada/a\\040b rw - tmpfs none rw\n";
+  EXPECT_EQ(MountPointsBelow(kMounts, "/home/ada"), std::vector<std::string>{"/home/ada/a b"});
+  EXPECT_EQ(MountPointsBelow(kMounts, "/srv"), std::vector<std::string>());
+}
+
 TEST(AreLocalMounts, KnowsWhatDependsOnOthers) {
   const std::string local =
       "1 0 8:1 / / rw,relatime shared:1 - ext4 /dev/sda1 rw\n"
