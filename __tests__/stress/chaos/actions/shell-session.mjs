@@ -45,8 +45,10 @@ function makeStep(random, token, isBash, before, after) {
   };
 }
 
-const isAsPlanned = ({ expected }, end) =>
-  expected.some(({ kind, exitCode }) => end.kind === kind && end.exitCode === exitCode);
+/** One that was to be cut off loses its state by that. */
+const isAsPlanned = ({ expected, endless }, end) =>
+  expected.some(({ kind, exitCode }) => end.kind === kind && end.exitCode === exitCode) &&
+  (endless || end.lostState === undefined);
 
 export const shellSession = {
   name: "shell session",

@@ -12,6 +12,13 @@ function faultOf({ output }, { stdout, truncatedStdout }, isWhole) {
   return fits ? undefined : got.slice(0, kShown);
 }
 
+/** Why a shell session's state is not what the step before left, as the result says; undefined where it is. */
+function lostStateOf({ shellState }) {
+  const { status, reason, lostDirectory } = shellState ?? {};
+  if (lostDirectory !== undefined) return `${lostDirectory} could not be entered`;
+  return status === "lost" ? reason : undefined;
+}
+
 /** What the ledger says of a result; `plan` has the output that is to be expected. */
 export function endOf(plan, result) {
   const { outcome, exitCode, stdout, stdoutBytes, truncatedStdout, audits } = result;
@@ -25,6 +32,7 @@ export function endOf(plan, result) {
     truncated: truncatedStdout,
     wrongOutput: faultOf(plan, result, false),
     notWhole: faultOf(plan, result, true),
+    lostState: lostStateOf(result),
     layers: audits[0].layers.filter((layer) => layer.startsWith("tree-kill")),
   };
 }

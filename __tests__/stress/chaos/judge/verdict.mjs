@@ -59,7 +59,15 @@ function isCut(begin, end, touched) {
   return !begin.expected.some((each) => matches(each, end)) || touched.struck || touched.replaced;
 }
 
+/** A shell session whose state was lost without a cause; one that was cut off loses it by that. */
+function stateFault(begin, end, touched) {
+  const isCutOff = begin.endless || isCut(begin, end, touched);
+  return end.lostState === undefined || isCutOff ? undefined : `lost its state: ${end.lostState}`;
+}
+
 function outputFault(begin, end, touched) {
+  // The result says that it does not continue the step before.
+  if (end.lostState !== undefined && touched.struck) return undefined;
   // A shell says on its terminal which of its processes was killed.
   const mayBeMixed = touched.replaced || (begin.hasTerminal && touched.struck);
   if (end.wrongOutput !== undefined && !mayBeMixed) return `wrong output: ${end.wrongOutput}`;
@@ -87,5 +95,5 @@ export function faultOf(begin, end, touched) {
   if (!mayEndAs(begin, end, touched)) return `implausible: ${reported}`;
   if (!kExitCodes[end.kind](end.exitCode)) return `the wrong exit code: ${reported}`;
   if (begin.throws && !isCut(begin, end, touched)) return `${reported}, though its callback threw`;
-  return outputFault(begin, end, touched);
+  return stateFault(begin, end, touched) ?? outputFault(begin, end, touched);
 }

@@ -17,6 +17,7 @@ const kTimedOut = { ...kEnd, kind: "timed-out", exitCode: 124 };
 const kAborted = { ...kEnd, kind: "aborted", exitCode: 130 };
 const kSignaled = { ...kEnd, kind: "signaled", exitCode: 137 };
 const kSetupFailed = { ...kEnd, kind: "setup-failed", exitCode: 125, reason: "why" };
+const kLost = { ...kEnd, wrongOutput: "/workspace", lostState: "its shell was killed" };
 const kClosed = { rejected: "ERR_SANDBOX_CLOSED", message: "closed" };
 const kSilent = {
   rejected: "ERR_SANDBOX_UNAVAILABLE",
@@ -36,6 +37,7 @@ const kRules = [
   ["a batch whose session was ended", { inBatch: true }, kClosed, { struck: true }],
   ["one of a batch after one that was struck", { stopOnError: true }, kAborted, { struck: true }],
   ["a terminal with a shell's complaint", { hasTerminal: true }, kMixed, { struck: true }],
+  ["a state that a strike lost, as the result says", {}, kLost, { struck: true }],
   ["a bwrap --help that was stopped", {}, kSilent, { struck: true }],
   ["a callback that throws", { throws: true }, kThrown, {}],
   ["a runner closed before", { closedBefore: true }, kClosed, {}],
