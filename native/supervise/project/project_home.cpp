@@ -68,9 +68,11 @@ bool CanBeEntered(const std::string& path) {
 ProjectHome FindProjectHome(const ProjectPolicy& policy, const Paths& scratch, const Paths& secrets,
                             std::optional<Paths> mounts) {
   const std::string& home = policy.home;
-  const bool can_be_shown = !home.empty() && mounts && !IsBelowAnyOf(scratch, home) &&
-                            !IsBelowAnyOf(policy.folders, home) && !IsBelowAnyOf(secrets, home) &&
-                            IsOwnDirectory(home);
+  // The kernel makes no overlay over a directory with a mount that a user namespace has inherited.
+  const bool has_locked = geteuid() != 0 && mounts && !mounts->empty();
+  const bool can_be_shown = !home.empty() && !has_locked && mounts &&
+                            !IsBelowAnyOf(scratch, home) && !IsBelowAnyOf(policy.folders, home) &&
+                            !IsBelowAnyOf(secrets, home) && IsOwnDirectory(home);
   if (!can_be_shown) return {};
   ProjectHome shown{.path = home, .hidden = {}, .mounts = {}};
   for (const std::string& secret : secrets) {
@@ -87,7 +89,7 @@ ProjectHome FindProjectHome(const ProjectPolicy& policy, const Paths& scratch, c
                           !IsBelowAnyOf(shown.hidden, mount) && CanBeEntered(mount);
     if (is_shown) shown.mounts.push_back(std::move(mount));
   }
-  if (shown.mounts.size() + policy.folders.size() > kMostKept) return {};
+  if (shown.mounts.size() + policy.folders.size() + 1 > kMostKept) return {};  // 1: a copy's folder
   return shown;
 }
 

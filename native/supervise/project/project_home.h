@@ -22,7 +22,8 @@ struct ProjectHome {
 
 // Decides how the policy's home is shown. It stays read-only if it is no directory of the user's,
 // or a part of a folder, of a secret or of a directory that is private anyway; and if a secret in
-// it can't be hidden for good, as one that holds a folder.
+// it can't be hidden for good, as one that holds a folder. For an ordinary user also if anything is
+// mounted in it.
 //
 // `scratch`: the private directories. `secrets`: real paths, existing or not. `mounts`: the mount
 // points below the home, none of them inside another; nullopt: not known.

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <filesystem>
 
@@ -59,6 +60,7 @@ TEST_F(ProjectHomeTest, HidesTheOutermostSecretsThereOrNot) {
 }
 
 TEST_F(ProjectHomeTest, KeepsWhatIsMountedInItAndTheFolders) {
+  if (geteuid() != 0) GTEST_SKIP() << "an ordinary user's home with mounts is read-only";
   policy_.folders = {Home("/project"), Home("/disk/inner")};
   const ProjectHome home = Find({}, Paths{Home("/disk"), Home("/project/mounted"), Home("/gone")});
   EXPECT_EQ(home.mounts, Paths{Home("/disk")});
@@ -76,6 +78,11 @@ TEST_F(ProjectHomeTest, StaysReadOnlyWhereASecretCanNotBeHidden) {
   policy_.folders = {Home("/.config/gh")};
   EXPECT_EQ(Find({Home("/.config")}).path, "");
   EXPECT_EQ(Find({Home("/.config/gh/token")}).path, Home());  // inside a folder: a mask hides it
+}
+
+TEST_F(ProjectHomeTest, StaysReadOnlyForAnOrdinaryUserWithAMountInIt) {
+  if (geteuid() == 0) GTEST_SKIP() << "root needs no user namespace";
+  EXPECT_EQ(Find({}, Paths{Home("/disk")}).path, "");
 }
 
 TEST_F(ProjectHomeTest, StaysReadOnlyWhereThereIsNone) {
@@ -98,14 +105,12 @@ TEST_F(ProjectHomeTest, StaysReadOnlyWhereThereIsNone) {
 }
 
 TEST_F(ProjectHomeTest, StaysReadOnlyWithMoreInItThanTheLauncherTakes) {
-  Paths mounts;
-  for (std::size_t each = 0; each < kMostKept; ++each) {
-    mounts.push_back(Home("/m" + std::to_string(each)));
-    std::filesystem::create_directory(mounts.back());
-  }
-  EXPECT_EQ(Find({}, mounts).path, "");  // with the folder
-  mounts.pop_back();
-  EXPECT_EQ(Find({}, mounts).path, Home());
+  policy_.folders.clear();
+  for (std::size_t each = 0; each < kMostKept; ++each)
+    policy_.folders.push_back(Home("/folder" + std::to_string(each)));
+  EXPECT_EQ(Find().path, "");
+  policy_.folders.pop_back();
+  EXPECT_EQ(Find().path, Home());
 }
 
 }  // namespace
