@@ -120,6 +120,8 @@ export type NativeHomeView = {
   followed?: { source: string; target: string }[];
   /** Package caches of the host, shown copy-on-write after all of these, without the hidden names in them. */
   caches?: { name: string; source: string; target: string; hidden: string[] }[];
+  /** A directory of the host for what commands write over the caches; absent: each sandbox has that in memory. */
+  keptCaches?: string;
   /** Directories of the host's PATH that are not shown, and why no mount may show them; "": one may. For denials. */
   hidden?: { path: string; why: string }[];
   /** Variables with other values than the host's, if the host's pass. */

@@ -25,6 +25,8 @@ export type HomeDirectory =
       directory: string;
       /** Where the text of its ~/.gitconfig is noted, to renew it; undefined: it is written once. */
       note?: string;
+      /** Where what is written over the host's caches is kept with it; undefined: nowhere. */
+      caches?: string;
       /** A path whose state changes when the directory is removed or made anew. */
       watched?: string;
     }
@@ -73,7 +75,12 @@ function kept(workspace: string): HomeDirectory {
   const { directory } = keepHome(realpathSync(workspace));
   const real = realpathSync(directory);
   const own = dirname(real);
-  return { directory: real, note: join(own, "gitconfig"), watched: own };
+  return {
+    directory: real,
+    note: join(own, "gitconfig"),
+    caches: join(own, "caches"),
+    watched: own,
+  };
 }
 
 function ofTransaction(directory: string): HomeDirectory {

@@ -487,6 +487,7 @@ export class HomeSource {
     }
     if (shape.isByRules) view.path = own.directory;
     view.directory = own.directory;
+    if (own.caches !== undefined) view.keptCaches = own.caches;
     putGitConfig(own, text);
     if (own.watched !== undefined) stamps.set(own.watched, stampOf(own.watched));
     return undefined;

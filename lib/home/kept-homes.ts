@@ -5,6 +5,7 @@
  *   ID/             0700; ID is made from the workspace's real path
  *     workspace     that path; its time of change is when the home was last used
  *     home/         what commands have as their home; they may change all of it, its mode too
+ *     caches/       what commands have written over the host's package caches, one directory a cache
  *     gitconfig     the text that was last put into home/.gitconfig
  */
 

@@ -3,12 +3,22 @@
 
 import { execFile } from "node:child_process";
 import { once } from "node:events";
-import { linkSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  linkSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { expect, onTestFinished, test } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 
+import { eventually } from "../../support/waits.js";
+import { command, kCli } from "../support/built-cli.js";
 import { describeSandboxed } from "../support/requirements.js";
 import { tempDirectory } from "../support/temp.js";
 import { cacheHome, type Options, sh } from "./cache-home.js";
@@ -95,6 +105,89 @@ describeSandboxed("nothing that a command writes is in the host's cache", () => 
     }
     expect(starts).toContain("prewarmed");
     expect(starts).not.toContain("cloned");
+  });
+
+  describe("a kept home keeps what is written over them", () => {
+    const kLine = "cd ~/.npm/_cacache";
+
+    function keptCaches() {
+      vi.stubEnv("XDG_STATE_HOME", tempDirectory("state", "/var/tmp"));
+      const made = cacheHome();
+      made.put(".npm/_cacache/file", "of the host\n");
+      made.put(".cache/ccache/ccache.conf", "remote_storage = http://user:password@a.test\n");
+      const before = snapshot(made.home);
+      const expectUnchanged = () => expect(snapshot(made.home)).toEqual(before);
+      const kept = (options: Options = {}) =>
+        made.runnerOf({ home: "kept", caches: "host", ...options });
+      return { ...made, kept, expectUnchanged };
+    }
+
+    test.each(kKinds)("from one command to the next, %s", async (_, options) => {
+      const { kept, expectUnchanged } = keptCaches();
+      const runner = kept(options);
+      const wrote = `${kLine}; cat file; echo new > file; mkdir made; ls ~/.cache/ccache`;
+      expect(await sh(runner, wrote)).toBe("of the host\n");
+      expect(await sh(runner, `${kLine}; cat file; ls; rm -r made file`)).toBe("new\nfile\nmade\n");
+      await runner.close();
+      expect(await sh(kept(options), `${kLine}; ls`)).toBe("");
+      expectUnchanged();
+    });
+
+    test("for its workspace alone, and until it is cleared", async () => {
+      const { kept, shadowDir, expectUnchanged } = keptCaches();
+      const runner = kept({ prewarm: 0 });
+      await sh(runner, `${kLine}; echo new > file`);
+      const other = kept({ shadowDir: tempDirectory("caches") });
+      expect(await sh(other, `cat ~/.npm/_cacache/file`)).toBe("of the host\n");
+      expect(command([...kCli, "home", "clear", shadowDir])).toMatchObject({
+        stderr: "",
+        status: 0,
+      });
+      expect(await sh(runner, `${kLine}; cat file`)).toBe("of the host\n");
+      expect(readdirSync(join(process.env.XDG_STATE_HOME ?? "", "openagentic/homes"))).toHaveLength(
+        2,
+      );
+      expectUnchanged();
+    });
+
+    test("shared by all that run at the same time, with what the host installs meanwhile", async () => {
+      const { home, put, kept } = keptCaches();
+      const session = await kept().openSession();
+      await sh(session, `${kLine}; echo 1 > one`);
+      const several = ["a", "b", "c"].map((name) =>
+        sh(kept({ prewarm: 0 }), `${kLine}; cat one; echo ${name} > ${name}`),
+      );
+      expect(await Promise.all(several)).toEqual(["1\n", "1\n", "1\n"]);
+      expect(await sh(session, `${kLine}; ls`)).toBe("a\nb\nc\nfile\none\n");
+      const later = put(".npm/_cacache/later", "installed since\n");
+      expect(await sh(kept({ prewarm: 0 }), `${kLine}; cat later`)).toBe("installed since\n");
+      await session.close();
+      rmSync(later);
+      expect(existsSync(join(home, ".npm/_cacache/one"))).toBe(false);
+    });
+
+    test("not while another process has them, which is no reason to fail", async () => {
+      const { kept, shadowDir } = keptCaches();
+      const waits = `${kLine}; echo theirs > theirs; touch /workspace/up; until test -e /workspace/go; do sleep 0.01; done`;
+      const options = ["--home", "kept", "--caches", "host"];
+      const [program = "", ...args] = [...kCli, "run", ...options, "--", "sh", "-c", waits];
+      const other = promisify(execFile)(program, args, { cwd: shadowDir });
+      await eventually("it runs", () => existsSync(join(shadowDir, "up")));
+      const runner = kept({ prewarm: 2 });
+      expect(await sh(runner, `${kLine}; echo lost > lost; ls`)).toBe("file\nlost\n");
+      writeFileSync(join(shadowDir, "go"), "");
+      await other;
+      expect(await sh(runner, `${kLine}; ls`)).toBe("file\ntheirs\n");
+    });
+
+    test("not while sandboxes of another kind have them, which is no reason to fail", async () => {
+      const { kept } = keptCaches();
+      const session = await kept().openSession();
+      const other = kept({ caches: ["npm"] });
+      expect(await sh(other, `${kLine}; echo lost > lost; ls`)).toBe("file\nlost\n");
+      expect(await sh(other, `${kLine}; ls`)).toBe("file\n");
+      await session.close();
+    });
   });
 
   test.each(["overlay", "copy"] as const)(

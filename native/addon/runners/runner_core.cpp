@@ -223,6 +223,7 @@ void RunnerCore::ShowHome(const Napi::CallbackInfo& info) {
       cache.hidden = each.Strings("hidden").value_or(std::vector<std::string>());
       view->caches.push_back(std::move(cache));
     });
+    view->kept_caches = fields.String("keptCaches").value_or("");
     fields.Objects("hidden", [&view](Fields& each) {
       HiddenTools hidden;
       hidden.path = each.RequiredString("path");

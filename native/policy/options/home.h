@@ -45,9 +45,10 @@ struct HomeView {
                            // `path` is empty, and HOME is named when the run is planned
   std::string link;        // a further path that leads to the home; empty: none
   std::string git_config;  // text of ~/.gitconfig in a home of the sandbox's own; empty: no file
-  std::vector<ShownPath> shown;                               // in this order, after the home
-  std::vector<ShownPath> followed;                            // where links of the system lead
-  std::vector<ShownCache> caches;                             // after all of these
+  std::vector<ShownPath> shown;     // in this order, after the home
+  std::vector<ShownPath> followed;  // where links of the system lead
+  std::vector<ShownCache> caches;   // after all of these
+  std::string kept_caches;  // where on the host a kept home has what is written over them; or empty
   std::vector<HiddenTools> hidden;                            // in PATH's order; for denials
   std::vector<std::pair<std::string, std::string>> replaced;  // variables, if the host's pass
   std::vector<std::string> dropped;                           // names of variables

@@ -13,6 +13,7 @@
 #include "supervise/network/network_steps.h"
 #include "supervise/project/home_places.h"
 #include "supervise/transaction/entry.h"
+#include "supervise/transaction/home_caches.h"
 
 namespace native_runner {
 namespace {
@@ -366,7 +367,8 @@ std::optional<Error> BubblewrapBackend::TakeHome(const ExecRequest& request,
 
 Result<BubblewrapBackend::HostParts> BubblewrapBackend::OpenHostParts(const ExecRequest& request,
                                                                       const Program& program,
-                                                                      const HostView& view) const {
+                                                                      const HostView& view,
+                                                                      int launcher) const {
   TRY_ASSIGN(auto cwd, WorkspaceRelative(request.cwd, "NativeRunner.exec"));
   TRY_ASSIGN(auto workspace, OpenWorkspace(policy_.shadow_dir));
   std::shared_ptr<const MountedWorkspace> mounted;
@@ -388,9 +390,19 @@ Result<BubblewrapBackend::HostParts> BubblewrapBackend::OpenHostParts(const Exec
   if (mounted && facts.home) {
     TRY(CheckHome(*mounted, *facts.home));
   }
+  auto caches = mounted;
+  const HomeView* const home = facts.home.get();
+  const bool keeps_caches = home != nullptr && !home->caches.empty() && !home->kept_caches.empty();
+  if (!mounted && keeps_caches && !request.Is<ExplainCall>()) {
+    const std::string path = "/proc/self/fd/" + std::to_string(launcher);
+    TRY_ASSIGN(caches, ShareHomeCaches(path, home->kept_caches, home->caches));
+  }
+  const bool forgets_caches = keeps_caches && caches == nullptr;
   return HostParts{.cwd = std::move(cwd),
                    .workspace = std::move(workspace),
                    .mounted = std::move(mounted),
+                   .caches = std::move(caches),
+                   .forgets_caches = forgets_caches,
                    .mounts = std::move(mounts),
                    .facts = std::move(facts)};
 }
@@ -437,7 +449,8 @@ void BubblewrapBackend::AllowReuse(const ExecRequest& request, const CachedPlan&
                                    const std::string& cold_reason, const HostView& view,
                                    SpawnPlan* plan) const {
   const bool can_wait = CanBePrewarmed(policy_) && program.features.bind_fd;
-  plan->allow_prewarmed = request.allow_prewarmed && can_wait && !plan->wants_cgroup;
+  plan->allow_prewarmed = request.allow_prewarmed && can_wait && !plan->wants_cgroup &&
+                          !host.forgets_caches;  // later ones may keep them
   plan->clones_of = cold_reason.empty() ? request.clones_of : 0;
   if (request.clones_of != 0) plan->cold_reason = cold_reason;
   if (!plan->allow_prewarmed && plan->clones_of == 0 && !request.Is<TemplateSandbox>()) return;
@@ -466,19 +479,19 @@ Error NoSharedCache(const std::string& source) {
 
 }  // namespace
 
-// A transaction's commands share its overlays. Else the launcher makes an overlay over each cache
-// and puts its root at the number. Until then the number is no directory, so that bwrap can't bind
-// the host's cache itself.
+// Commands of a transaction, or of a kept home, share its overlays. Else the launcher makes an
+// overlay over each cache and puts its root at the number. Until then the number is no directory,
+// so that bwrap can't bind the host's cache itself.
 std::optional<Error> BubblewrapBackend::GiveCaches(const HostFacts& facts,
-                                                   const MountedWorkspace* mounted, int launcher,
+                                                   const MountedWorkspace* shared, int launcher,
                                                    SpawnPlan* plan) const {
   if (!facts.home) return std::nullopt;
   int number = facts.cache_descriptor;
   for (const ShownCache& cache : facts.home->caches) {
-    if (mounted != nullptr) {
-      const MountedCache* const shared = FindCache(*mounted, cache.source);
-      if (shared == nullptr) return NoSharedCache(cache.source);
-      plan->spawn.inherited.push_back({shared->root.get(), number++});
+    if (shared != nullptr) {
+      const MountedCache* const mounted = FindCache(*shared, cache.source);
+      if (mounted == nullptr) return NoSharedCache(cache.source);
+      plan->spawn.inherited.push_back({mounted->root.get(), number++});
       continue;
     }
     TRY_ASSIGN(const auto directory,
@@ -510,7 +523,7 @@ std::optional<Error> BubblewrapBackend::GiveDescriptors(const CachedPlan& cached
     TRY_ASSIGN(auto made, MemoryFile("gitconfig", text.data(), text.size(), false));
     plan->spawn.Give(std::move(made), cached.facts.git_config_descriptor);
   }
-  TRY(GiveCaches(cached.facts, host.mounted.get(), launcher, plan));
+  TRY(GiveCaches(cached.facts, host.caches.get(), launcher, plan));
   plan->cache_bytes = cached.tmp_bytes;
   return OrderSpawn(program, cached.text, launcher, policy_.with_proc, plan);
 }
@@ -519,7 +532,8 @@ Result<Preparation> BubblewrapBackend::Plan(const ExecRequest& request, const Pr
                                             const SupervisorContext& shared,
                                             const HostView& view) const {
   TRY(CheckFeatures(request, program));
-  TRY_ASSIGN(auto host, OpenHostParts(request, program, view));
+  const int launcher = shared.launcher.get();
+  TRY_ASSIGN(auto host, OpenHostParts(request, program, view, launcher));
 
   const bool strict = policy_.isolation == Isolation::kStrict;
   Preparation preparation;
@@ -553,8 +567,7 @@ Result<Preparation> BubblewrapBackend::Plan(const ExecRequest& request, const Pr
 
   const std::string cold_reason = ColdReason(cached, program, plan.holds != nullptr);
   AllowReuse(request, cached, host, program, cold_reason, view, &plan);
-  const int launcher = shared.launcher.get();
-  const auto mounted = host.mounted;
+  const auto entered = host.caches;
   TRY(GiveDescriptors(cached, std::move(host), program, launcher, &plan));
   if (request.Is<TemplateSandbox>()) {
     if (!cold_reason.empty()) return Error{ErrorCode::kUnavailable, cold_reason, ""};
@@ -563,7 +576,7 @@ Result<Preparation> BubblewrapBackend::Plan(const ExecRequest& request, const Pr
   } else if (auto error = OrderNetwork(policy_.network, policy_.by_domain, &preparation, &plan)) {
     return *error;
   }
-  TRY(EnterMounted(mounted, program, launcher, &plan));
+  TRY(EnterMounted(entered, program, launcher, &plan));
   return preparation;
 }
 

@@ -112,7 +112,9 @@ class BubblewrapBackend : public Backend {
     std::string cwd;  // relative to the workspace
     Workspace workspace;
     std::shared_ptr<const MountedWorkspace> mounted;  // a transaction's; or null
-    std::vector<OpenedMount> mounts;                  // of the policy
+    std::shared_ptr<const MountedWorkspace> caches;   // that sandboxes share; `mounted`, or null
+    bool forgets_caches = false;      // of a kept home: others have its overlays at the moment
+    std::vector<OpenedMount> mounts;  // of the policy
     HostFacts facts;
   };
 
@@ -120,7 +122,7 @@ class BubblewrapBackend : public Backend {
   std::optional<Error> CheckFeatures(const ExecRequest& request, const Program& program) const;
   std::optional<Error> TakeHome(const ExecRequest& request, HostFacts* facts) const;
   Result<HostParts> OpenHostParts(const ExecRequest& request, const Program& program,
-                                  const HostView& view) const;
+                                  const HostView& view, int launcher) const;
   void RecordRun(const ExecRequest& request, const CachedPlan& cached, const HostParts& host,
                  const LayerRecord& limits, Preparation* preparation) const;
   std::optional<Error> OrderConfinement(const ExecRequest& request, const HostParts& host,
@@ -128,7 +130,7 @@ class BubblewrapBackend : public Backend {
   void AllowReuse(const ExecRequest& request, const CachedPlan& cached, const HostParts& host,
                   const Program& program, const std::string& cold_reason, const HostView& view,
                   SpawnPlan* plan) const;
-  std::optional<Error> GiveCaches(const HostFacts& facts, const MountedWorkspace* mounted,
+  std::optional<Error> GiveCaches(const HostFacts& facts, const MountedWorkspace* shared,
                                   int launcher, SpawnPlan* plan) const;
   std::optional<Error> GiveDescriptors(const CachedPlan& cached, HostParts host,
                                        const Program& program, int launcher, SpawnPlan* plan) const;

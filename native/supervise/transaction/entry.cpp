@@ -49,7 +49,7 @@ class Entry {
       plan_->spawn.inherited.push_back({joined->get(), number_});
       steps_.push_back(Step(kStepJoin, number_++));
     }
-    if (mounted.copy.empty()) {
+    if (mounted.copy.empty() && mounted.root.valid()) {
       plan_->spawn.inherited.push_back({mounted.root.get(), number_});
       steps_.push_back(Step(kStepShown, number_++) + ":" + mounted.path);
     }

@@ -345,6 +345,11 @@ std::optional<Error> MountIn(const std::string& launcher, std::span<const std::s
   return std::nullopt;
 }
 
+Error NotShown(Error why) {
+  why.message = "`caches` can't be shown: " + why.message;
+  return why;
+}
+
 Error NoOverlay(const Error& why) {
   return Error{ErrorCode::kUnavailable, "no overlay can be mounted here: " + why.message,
                "see docs/transactions.md for what an overlay needs"};
@@ -391,10 +396,14 @@ Result<std::shared_ptr<const MountedWorkspace>> OpenCopiedWorkspace(
   mounted->state = state;
   mounted->root = std::move(*root);
   if (caches.empty()) return std::shared_ptr<const MountedWorkspace>(std::move(mounted));
-  if (auto error = MountIn(launcher, {}, caches, mounted.get())) {
-    error->message = "`caches` can't be shown: " + error->message;
-    return *error;
-  }
+  if (auto error = MountIn(launcher, {}, caches, mounted.get())) return NotShown(*error);
+  return std::shared_ptr<const MountedWorkspace>(std::move(mounted));
+}
+
+Result<std::shared_ptr<const MountedWorkspace>> MountCaches(const std::string& launcher,
+                                                            std::span<const CacheOverlay> caches) {
+  auto mounted = std::make_shared<MountedWorkspace>();
+  if (auto error = MountIn(launcher, {}, caches, mounted.get())) return NotShown(*error);
   return std::shared_ptr<const MountedWorkspace>(std::move(mounted));
 }
 

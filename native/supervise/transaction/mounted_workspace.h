@@ -60,8 +60,9 @@ struct MountedCache {
 };
 
 // A workspace under an overlay in its own namespaces, which live as long as this object; or a copy
-// of a workspace. The transaction owns it, and each sandbox in it shares it until the end of the
-// sandbox is proved. Immutable except for two notes.
+// of a workspace; or caches alone, with neither a path nor a root. The transaction owns it, and
+// each sandbox in it shares it until the end of the sandbox is proved. Immutable except for two
+// notes.
 struct MountedWorkspace {
   std::string path;            // the real path, on the host and in the namespaces
   std::string copy;            // path of the copy, which needs no namespace; empty: an overlay
@@ -103,6 +104,10 @@ Result<std::shared_ptr<const MountedWorkspace>> MountOverlay(const std::string& 
 Result<std::shared_ptr<const MountedWorkspace>> OpenCopiedWorkspace(
     const std::string& launcher, const Workspace& workspace, const std::string& state,
     const std::string& copy, std::span<const CacheOverlay> caches);
+
+// Mounts the caches alone, without a workspace.
+Result<std::shared_ptr<const MountedWorkspace>> MountCaches(const std::string& launcher,
+                                                            std::span<const CacheOverlay> caches);
 
 // Makes the overlay of `mounted` drop its cached names, so that look-ups find the host's current
 // files. Overlayfs examines its layers once for each name and keeps the result as long as there is
