@@ -35,6 +35,8 @@ import { MappedFile } from "./model/mapped-file.js";
 import { randomOf, seedOf } from "./random.js";
 
 const kCases = Number(process.env.NATIVE_RUNNER_CASES ?? 15);
+/** Far more than they take: what hangs ends. */
+const kCasesMs = Math.max(600_000, kCases * 1_000);
 type Random = () => number;
 const oneOf = <T>(random: Random, list: readonly T[]): T =>
   list[Math.floor(random() * list.length)] as T;
@@ -261,15 +263,19 @@ function hostDoes(act: () => void): boolean {
 describeSandboxed("the host and commands", () => {
   const seed = seedOf();
 
-  test(`one after the other, ${kCases} times (seed ${seed})`, async () => {
-    const where = disk === undefined ? "one after the other" : "on a disk with coarse times";
-    const ends = { committed: 0, conflict: 0, nothing: 0 };
-    for (let index = 0; index < kCases; index += 1) {
-      ends[await new Case(seed + index).play()] += 1;
-    }
-    process.stdout.write(`${where}: seed ${seed}: ${JSON.stringify(ends)}\n`);
-    expect(ends.committed, JSON.stringify(ends)).toBeGreaterThan(0);
-  });
+  test(
+    `one after the other, ${kCases} times (seed ${seed})`,
+    async () => {
+      const where = disk === undefined ? "one after the other" : "on a disk with coarse times";
+      const ends = { committed: 0, conflict: 0, nothing: 0 };
+      for (let index = 0; index < kCases; index += 1) {
+        ends[await new Case(seed + index).play()] += 1;
+      }
+      process.stdout.write(`${where}: seed ${seed}: ${JSON.stringify(ends)}\n`);
+      expect(ends.committed, JSON.stringify(ends)).toBeGreaterThan(0);
+    },
+    kCasesMs,
+  );
 
   if (CoarseDisk.isHere) return;
 
@@ -284,59 +290,66 @@ describeSandboxed("the host and commands", () => {
       expect(stdout).toMatch(/on a disk with coarse times: /);
       process.stdout.write(stdout);
     },
+    kCasesMs,
   );
 
-  test(`at once, ${kCases} times (seed ${seed})`, async () => {
-    const ends = { done: 0, refused: 0 };
-    for (let index = 0; index < kCases; index += 1) {
-      const random = randomOf(seed + index);
-      const workspace = tempDirectory();
-      const names = Array.from({ length: 30 }, (_, at) => `f${at}`);
-      for (const name of names) writeFileSync(join(workspace, name), "host\n");
-      const { transaction } = await openTransaction(workspace);
-      await run(transaction, "for f in f*; do echo mine > $f; done; echo mine > made");
-      await transaction.changes();
+  test(
+    `at once, ${kCases} times (seed ${seed})`,
+    async () => {
+      const ends = { done: 0, refused: 0 };
+      for (let index = 0; index < kCases; index += 1) {
+        const random = randomOf(seed + index);
+        const workspace = tempDirectory();
+        const names = Array.from({ length: 30 }, (_, at) => `f${at}`);
+        for (const name of names) writeFileSync(join(workspace, name), "host\n");
+        const { transaction } = await openTransaction(workspace);
+        await run(transaction, "for f in f*; do echo mine > $f; done; echo mine > made");
+        await transaction.changes();
 
-      let isSettled = false;
-      const committing = transaction
-        .commit()
-        .catch((error: Error & { code?: string }) => error)
-        .finally(() => {
-          isSettled = true;
-        });
-      const last = new Map<string, string | undefined>();
-      let left = index === 0 ? 0 : Math.floor(random() * 4); // of some commits none, as of the first
-      for (let act = 0; !isSettled; act += 1) {
-        const name = oneOf(random, [...names, "made"]);
-        const full = join(workspace, name);
-        if (left > 0 && random() < 0.002) {
-          left -= 1;
-          const tag = random() < 0.8 ? `host-${act}` : undefined;
-          if (hostDoes(() => (tag === undefined ? rmSync(full) : replace(workspace, name, tag)))) {
-            last.set(name, tag);
+        let isSettled = false;
+        const committing = transaction
+          .commit()
+          .catch((error: Error & { code?: string }) => error)
+          .finally(() => {
+            isSettled = true;
+          });
+        const last = new Map<string, string | undefined>();
+        let left = index === 0 ? 0 : Math.floor(random() * 4); // of some commits none, as of the first
+        for (let act = 0; !isSettled; act += 1) {
+          const name = oneOf(random, [...names, "made"]);
+          const full = join(workspace, name);
+          if (left > 0 && random() < 0.002) {
+            left -= 1;
+            const tag = random() < 0.8 ? `host-${act}` : undefined;
+            if (
+              hostDoes(() => (tag === undefined ? rmSync(full) : replace(workspace, name, tag)))
+            ) {
+              last.set(name, tag);
+            }
           }
+          await new Promise((resolve) => setImmediate(resolve));
         }
-        await new Promise((resolve) => setImmediate(resolve));
+        const end = await committing;
+        ends[end instanceof Error ? "refused" : "done"] += 1;
+        if (end instanceof Error) {
+          const { code } = end as Error & { code?: string };
+          expect(["ERR_TRANSACTION_CONFLICT", "ERR_SANDBOX_SETUP"]).toContain(code);
+        }
+        const reported = `seed ${seed + index}, ${end instanceof Error ? end.message : "done"}`;
+        for (const name of [...names, "made"]) {
+          const full = join(workspace, name);
+          const now = existsSync(full) ? readFileSync(full, "utf8") : undefined;
+          const untouched =
+            end instanceof Error ? (name === "made" ? undefined : "host\n") : "mine\n";
+          expect(now, `${name}: ${reported}`).toBe(last.has(name) ? last.get(name) : untouched);
+        }
+        for (const name of readdirSync(workspace))
+          expect([...names, "made"], reported).toContain(name);
+        await transaction.close();
       }
-      const end = await committing;
-      ends[end instanceof Error ? "refused" : "done"] += 1;
-      if (end instanceof Error) {
-        const { code } = end as Error & { code?: string };
-        expect(["ERR_TRANSACTION_CONFLICT", "ERR_SANDBOX_SETUP"]).toContain(code);
-      }
-      const reported = `seed ${seed + index}, ${end instanceof Error ? end.message : "done"}`;
-      for (const name of [...names, "made"]) {
-        const full = join(workspace, name);
-        const now = existsSync(full) ? readFileSync(full, "utf8") : undefined;
-        const untouched =
-          end instanceof Error ? (name === "made" ? undefined : "host\n") : "mine\n";
-        expect(now, `${name}: ${reported}`).toBe(last.has(name) ? last.get(name) : untouched);
-      }
-      for (const name of readdirSync(workspace))
-        expect([...names, "made"], reported).toContain(name);
-      await transaction.close();
-    }
-    process.stdout.write(`at once: seed ${seed}: ${JSON.stringify(ends)}\n`);
-    expect(ends.done, JSON.stringify(ends)).toBeGreaterThan(0);
-  });
+      process.stdout.write(`at once: seed ${seed}: ${JSON.stringify(ends)}\n`);
+      expect(ends.done, JSON.stringify(ends)).toBeGreaterThan(0);
+    },
+    kCasesMs,
+  );
 });
