@@ -287,19 +287,25 @@ std::optional<Error> MakeDirectory(const std::string& path) {
   return SystemError("mkdir", errno);
 }
 
-// Makes the cache's upper layer where it is missing, with the mode of the cache and without its
-// hidden names. It gets its name once it is whole: one that a death has left half made would show
-// what is hidden.
-std::optional<Error> MakeUpper(const CacheOverlay& cache, const std::string& upper) {
-  if (access(upper.c_str(), F_OK) == 0) return std::nullopt;
-  const std::string made = upper + ".new";
-  TRY(MakeDirectory(made));
+// What commands have made under these names hides the host's as well.
+std::optional<Error> HideNames(const CacheOverlay& cache, const std::string& upper) {
   for (const std::string& name : cache.hidden) {
-    const std::string whiteout = JoinPath(made, name);
+    const std::string whiteout = JoinPath(upper, name);
     if (mknodat(AT_FDCWD, whiteout.c_str(), S_IFCHR, 0) != 0 && errno != EEXIST) {
       return SystemError("mknod of a whiteout", errno);
     }
   }
+  return std::nullopt;
+}
+
+// Makes the cache's upper layer where it is missing, with the mode of the cache and without its
+// hidden names. It gets its name once it is whole: one that a death has left half made would show
+// what is hidden. One that an earlier version has made may hide less.
+std::optional<Error> MakeUpper(const CacheOverlay& cache, const std::string& upper) {
+  if (access(upper.c_str(), F_OK) == 0) return HideNames(cache, upper);
+  const std::string made = upper + ".new";
+  TRY(MakeDirectory(made));
+  TRY(HideNames(cache, made));
   struct stat status {};
   if (fstatat(AT_FDCWD, cache.source.c_str(), &status, 0) != 0) {
     return SystemError("stat of a cache", errno);

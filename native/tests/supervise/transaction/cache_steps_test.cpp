@@ -96,6 +96,45 @@ TEST_F(CacheStepsTest, ALinkInItsPlaceIsRefused) {
   EXPECT_NE(Refusal({step, Show("0")}), "nothing was refused");
 }
 
+TEST_F(CacheStepsTest, PathsBelowAreHiddenThereOrNot) {
+  for (const char* path : {"one/a/b/c", "one/a/b/d", "one/e/f"})
+    std::filesystem::create_directories(directory_.Path(path));
+  const std::string hidden = "\na/b/c\na/missing/x\na/missing/y\nmissing/z\ne";
+  // Of a path that nothing is at, a step says that; of any other, that it is another file.
+  const auto seen = [&](const char* path) {
+    const std::string look = kStepLower + ("1:1:" + directory_.Path(path));
+    return Refusal({Cache(0, "one", hidden), Show("0"), look});
+  };
+  for (const char* path : {"one/a/b/c", "one/a/missing", "one/missing", "one/e"})
+    EXPECT_NE(seen(path).find("No such file"), std::string::npos) << path << ": " << seen(path);
+  for (const char* path : {"one", "one/a", "one/a/b", "one/a/b/d"})
+    EXPECT_NE(seen(path).find("another directory"), std::string::npos) << path;
+}
+
+TEST_F(CacheStepsTest, WhatIsKeptShowsAsItIs) {
+  std::filesystem::create_directories(directory_.Path("one/kept/below"));
+  const auto named = [this](char kind, const char* path) {
+    const Descriptor opened(open(directory_.Path(path).c_str(), O_PATH | O_CLOEXEC));
+    const auto identity = IdentityOf(opened.get());
+    EXPECT_TRUE(identity) << path;
+    return kind + std::to_string(identity.value().device) + ":" +
+           std::to_string(identity.value().inode) + ":" + directory_.Path(path);
+  };
+  const std::string look = named(kStepLower, "one/kept/below");
+  EXPECT_NE(Refusal({Cache(0, "one"), Show("0"), look}).find("another directory"),
+            std::string::npos);
+  const auto made = Make({Cache(0, "one"), named(kStepKept, "one/kept"), Show("0"), look});
+  EXPECT_TRUE(made) << made.error().message;
+  for (const char* none : {"K", "K1:2", "Kone", "K1:2:one"}) {
+    EXPECT_NE(Refusal({Cache(0, "one"), none, Show("0")}).find("a step without a cache"),
+              std::string::npos)
+        << none;
+  }
+  const std::string other = "K1:2:" + directory_.Path("one/kept");
+  EXPECT_NE(Refusal({Cache(0, "one"), other, Show("0")}).find("another directory"),
+            std::string::npos);
+}
+
 TEST_F(CacheStepsTest, StepsThatAreNoneAreRefused) {
   const std::string good = Cache(0, "one");
   const std::string file = good.substr(good.find(':'));
@@ -114,6 +153,7 @@ TEST_F(CacheStepsTest, StepsThatAreNoneAreRefused) {
 // A death may have come at any moment before the upper layer was whole.
 TEST_F(CacheStepsTest, ATransactionHidesWhatIsHiddenAfterADeathToo) {
   std::ofstream(directory_.Path("one") + "/secret") << "secret";
+  std::filesystem::create_directories(directory_.Path("one/sub"));
   std::filesystem::create_directories(directory_.Path("copy"));
   auto workspace = OpenWorkspace(directory_.Path("copy"));
   ASSERT_TRUE(workspace);
@@ -121,16 +161,20 @@ TEST_F(CacheStepsTest, ATransactionHidesWhatIsHiddenAfterADeathToo) {
   for (const char* left : {"", "/caches/one", "/caches/one/upper.new"}) {
     const std::string state = directory_.Path("state") + std::to_string(++number);
     std::filesystem::create_directories(state + left);
-    const std::vector<CacheOverlay> caches = {
+    std::vector<CacheOverlay> caches = {
         {directory_.Path("one"), state + "/caches/one", {"secret"}}};
-    // Twice: the second finds the layers of the first.
-    for (int time = 0; time < 2; ++time) {
+    // Again: the second finds the layers of the first, which an earlier version may have made.
+    for (const char* also : {"", "sub"}) {
+      caches.front().hidden.resize(1);
+      if (*also != '\0') caches.front().hidden.emplace_back(also);
       auto kept =
           OpenCopiedWorkspace(LauncherPath(), *workspace, state, directory_.Path("copy"), caches);
       ASSERT_TRUE(kept) << kept.error().message;
       const int root = (*kept)->caches.front().root.get();
       EXPECT_TRUE(Descriptor(openat(root, "file", O_RDONLY | O_CLOEXEC)).valid()) << left;
       EXPECT_FALSE(Descriptor(openat(root, "secret", O_RDONLY | O_CLOEXEC)).valid()) << left;
+      EXPECT_EQ(Descriptor(openat(root, "sub", O_RDONLY | O_CLOEXEC)).valid(), *also == '\0')
+          << left;
     }
   }
 }
