@@ -66,7 +66,7 @@ long DirectoryEntries::Next() {
     const char* const record = bytes_ + position_;
     std::uint16_t size = 0;
     std::memcpy(&size, record + kSizeOffset, sizeof size);
-    type_ = static_cast<unsigned char>(record[kTypeOffset]);
+    std::memcpy(&type_, record + kTypeOffset, sizeof type_);
     name_ = record + kNameOffset;
     position_ += size;
   } while (IsDots(name_));

@@ -74,6 +74,7 @@ Result<std::shared_ptr<const MountedWorkspace>> ShareHomeCaches(
   if (!lock.valid()) return CannotKeep(directory, errno);
   if (flock(lock.get(), LOCK_EX | LOCK_NB) != 0) return std::shared_ptr<const MountedWorkspace>();
   std::vector<CacheOverlay> overlays;
+  overlays.reserve(caches.size());
   for (const ShownCache& cache : caches)
     overlays.push_back({cache.source, directory + "/" + NameOf(cache), cache.hidden});
   TRY_ASSIGN(auto mounted, MountCaches(launcher, overlays));
