@@ -236,8 +236,12 @@ class Case {
     inside: Map<string, string>,
   ): void {
     const after = byPath(manifestOf(workspace));
-    const done = new Map(
-      committed.map((change) => [change.path === "." ? "" : change.path, change]),
+    // A rename is one change of two paths.
+    const done = new Map<string, Pick<Change, "kind">>(
+      committed.flatMap(({ path, from, kind }) => [
+        [path === "." ? "" : path, { kind }],
+        ...(from === undefined ? [] : ([[from, { kind: "deleted" }]] as const)),
+      ]),
     );
     for (const path of new Set([...before.keys(), ...after.keys()])) {
       const source = done.has(path) ? inside : before;
