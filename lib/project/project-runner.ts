@@ -54,25 +54,36 @@ async function tryFlags(options: ProjectRunnerOptions, flags: Flags): Promise<Fa
   return { reason: `a test command did not run to its end (${outcome.kind}, ${exitCode})` };
 }
 
-/** The flags with the home copy-on-write if that works here (Linux 6.6), else with a read-only one. */
-async function withHome(options: ProjectRunnerOptions, flags: Flags): Promise<Flags> {
+/**
+ * Tries the flags with the home copy-on-write, which needs Linux 6.6, if the options ask for that; then without. A home
+ * that fails twice stays read-only: once may be a race.
+ */
+async function tryWithHome(options: ProjectRunnerOptions, flags: Flags): Promise<Nesting> {
   const { home } = options;
-  if (home === undefined) return flags;
-  const failed = await tryFlags(options, { ...flags, home });
-  return failed === undefined ? { ...flags, home } : { ...flags, home: undefined };
+  const [without, writable] = [
+    { ...flags, home: undefined },
+    { ...flags, home },
+  ];
+  if (home !== undefined && (await tryFlags(options, writable)) === undefined) {
+    return { possible: true, flags: writable };
+  }
+  const failed = await tryFlags(options, without);
+  if (failed !== undefined) return { possible: false, ...failed };
+  const isRace = home !== undefined && (await tryFlags(options, writable)) === undefined;
+  return { possible: true, flags: isRace ? writable : without };
 }
 
 async function findNesting(options: ProjectRunnerOptions): Promise<Nesting> {
   if (!existsSync("/proc/self/fd")) {
     return { possible: false, reason: "there is no /proc here", fix: kMountProc };
   }
-  const failed = await tryFlags(options, kBest);
-  if (failed === undefined) return { possible: true, flags: await withHome(options, kBest) };
+  const best = await tryWithHome(options, kBest);
+  if (best.possible) return best;
   for (const flags of isNested() ? kNested : []) {
-    if ((await tryFlags(options, flags)) !== undefined) continue;
-    return { possible: true, flags: await withHome(options, flags) };
+    const found = await tryWithHome(options, flags);
+    if (found.possible) return found;
   }
-  return { possible: false, ...failed };
+  return best; // why the best flags don't work
 }
 
 /** Results per bwrap, once for each Node environment: the environment of this process does not change. */
