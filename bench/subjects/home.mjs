@@ -178,7 +178,7 @@ async function openLook(setup) {
 
 async function openWithTools(setup) {
   await live(setup.workspace);
-  return openRunner({ ...setup, home: "private", tools: "host" });
+  return openRunner({ ...setup, more: { home: "private", tools: "host" } });
 }
 
 /** Each run's home is a directory that is made for it and removed. */
@@ -190,7 +190,7 @@ const openLandlock = (options) => async (setup) => {
   return { exec: (input) => runner.exec(input) };
 };
 
-const openBare = (setup) => openRunner({ ...setup, home: "none", tools: "none" });
+const openBare = (setup) => openRunner({ ...setup, more: { home: "none", tools: "none" } });
 
 export const variants = {
   toolsFound: { title: "ours, the first search", kind: "ours", open: openSearch },

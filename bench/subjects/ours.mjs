@@ -75,12 +75,13 @@ function prewarmed(runner, prewarm) {
 
 /**
  * `prewarm` is how many sandboxes it keeps standing; 0: every run gets its own when it comes, a new one
- * or, with `clone`, a clone of the runner's template. `network`, `maxConcurrent`, `home`, `tools`: the runner's options.
+ * or, with `clone`, a clone of the runner's template. `network`, `maxConcurrent`: the runner's options; `more`: others.
  */
 export async function openRunner({ workspace, prewarm = 0, clone = "never", ...options }) {
   const { BubblewrapNativeRunner } = await import("../../dist/index.js");
   const given = { shadowDir: workspace, network: "deny", prewarm, clone, prewarmIdleMs: kIdleMs };
-  for (const name of ["network", "maxConcurrent", "home", "tools"]) {
+  Object.assign(given, options.more);
+  for (const name of ["network", "maxConcurrent"]) {
     if (options[name] !== undefined) given[name] = options[name];
   }
   const runner = new BubblewrapNativeRunner(given);
