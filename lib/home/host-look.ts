@@ -55,7 +55,7 @@ export class Status {
   }
 }
 
-/** What the addon's last look has found. */
+/** The addon writes the status of the path that it looked at last here. */
 const kSeen = new Float64Array(7);
 
 function lookAt(path: string, follows: boolean): Status | undefined {
@@ -110,8 +110,8 @@ export function mountPoints(isWanted: (type: string) => boolean): string[] {
 export type ToolDirectory = { path: string; readsScripts: boolean };
 
 /**
- * What directories of programs hold, by their paths, all of them in one look. Nothing of one that is silent; of none if
- * the addon is missing, or if one does not answer now.
+ * Reads directories of programs, all of them in one look; returns their contents by path. A silent one is left out; all are
+ * if the addon is missing, or if one does not answer now.
  */
 export function readToolDirectories(
   directories: readonly ToolDirectory[],

@@ -19,7 +19,7 @@ export type CommentWish = {
   text: string;
 };
 
-/** What can be changed. */
+/** The fields of a comment that can be changed; those left out stay. */
 export type CommentPatch = { text?: string | undefined; isResolved?: boolean | undefined };
 
 /** One side of a change, as it is now. */

@@ -22,7 +22,7 @@ export function expectPort(name: string, port: unknown): void {
   throw invalidValue(`Expected \`${name}\` to be an integer from 0 to ${kMostPort}, got ${port}`);
 }
 
-/** What stays the same while the page is served. */
+/** Options that hold for as long as the page is served. */
 export type PageOptions = {
   runner: BubblewrapNativeRunner;
   /** 0: any free port. */

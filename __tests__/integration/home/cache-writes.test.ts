@@ -1,7 +1,7 @@
 // As root too: it mounts overlays without a user namespace, and could write what another user owns.
 /** The host's package caches, copy-on-write: nothing that a command writes gets into the host's, or to another sandbox. */
 
-import { execFile } from "node:child_process";
+import { execFile, spawn } from "node:child_process";
 import { once } from "node:events";
 import {
   existsSync,
@@ -178,6 +178,24 @@ describeSandboxed("nothing that a command writes is in the host's cache", () => 
       writeFileSync(join(shadowDir, "go"), "");
       await other;
       expect(await sh(runner, `${kLine}; ls`)).toBe("file\ntheirs\n");
+    });
+
+    test("also what a command wrote whose host is killed, any number of times", async () => {
+      const { kept, shadowDir, expectUnchanged } = keptCaches();
+      const options = ["--home", "kept", "--caches", "host"];
+      for (let time = 1; time <= 4; time += 1) {
+        const waits = `${kLine}; echo ${time} >> killed; touch /workspace/up-${time}; sleep 100`;
+        const [program = "", ...args] = [...kCli, "run", ...options, "--", "sh", "-c", waits];
+        const host = spawn(program, args, { cwd: shadowDir, stdio: "ignore" });
+        await eventually("it runs", () => existsSync(join(shadowDir, `up-${time}`)));
+        host.kill("SIGKILL");
+        await once(host, "exit");
+        const line = `${kLine}; echo after >> file; cat file killed`;
+        const seen = await sh(kept({ prewarm: 0 }), line);
+        const killed = Array.from({ length: time }, (_, at) => `${at + 1}\n`).join("");
+        expect(seen).toBe(`of the host\n${"after\n".repeat(time)}${killed}`);
+      }
+      expectUnchanged();
     });
 
     test("not while sandboxes of another kind have them, which is no reason to fail", async () => {

@@ -80,6 +80,11 @@ int OpenUpperEntry(int lower, int upper, const char* name) {
   return static_cast<int>(result);
 }
 
+bool IsWhiteout(int directory, const char* name) {
+  struct stat status {};
+  return kernel::StatEntry(directory, name, &status) == 0 && S_ISCHR(status.st_mode);
+}
+
 // Hides what the lower directory has at `path`, now or later: by a whiteout at its end, or at the
 // first name that is missing there. Returns 0, or -errno.
 long HideBelow(int lower, int upper, const char* path) {
@@ -102,7 +107,8 @@ long HideBelow(int lower, int upper, const char* path) {
                          : kernel::OpenIn(below, name.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW);
     if (next < 0) {
       result = kernel::MakeWhiteout(above, name.c_str());
-      if (result == -EEXIST) result = 0;  // another path has the same missing name
+      // Another path may have the same missing name; but not go on below it.
+      if (result == -EEXIST && IsWhiteout(above, name.c_str())) result = 0;
       break;
     }
     ++path;

@@ -4,7 +4,7 @@
 
 namespace native_runner {
 
-// What stands for a protected path that does not exist while commands run, on the host and in the
+// Stands for a protected path that does not exist while commands run, on the host and in the
 // sandbox: an empty directory, or a regular file with a text.
 struct PlaceholderForm {
   bool is_file = false;

@@ -56,6 +56,17 @@ bool PathCovers(std::string_view parent, std::string_view path) {
   return true;
 }
 
+std::vector<std::string> OutermostPaths(std::vector<std::string> paths) {
+  std::ranges::sort(paths, {}, &std::string::size);
+  std::vector<std::string> outer;
+  for (std::string& path : paths) {
+    const bool is_inside = std::ranges::any_of(
+        outer, [&path](const std::string& above) { return PathCovers(above, path); });
+    if (!is_inside) outer.push_back(std::move(path));
+  }
+  return outer;
+}
+
 bool SamePath(std::string_view a, std::string_view b) {
   return PathCovers(a, b) && PathCovers(b, a);
 }

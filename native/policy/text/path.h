@@ -22,6 +22,9 @@ std::string NormalPath(std::string_view path);
 // covers "/etc/ssl" but not "/etcetera".
 bool PathCovers(std::string_view parent, std::string_view path);
 
+// Leaves out paths that are inside others of the list, and all but one of those that are the same.
+std::vector<std::string> OutermostPaths(std::vector<std::string> paths);
+
 // True if two paths have the same components.
 bool SamePath(std::string_view a, std::string_view b);
 

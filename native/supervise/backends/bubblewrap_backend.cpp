@@ -494,11 +494,8 @@ std::optional<Error> BubblewrapBackend::GiveCaches(const HostFacts& facts,
       plan->spawn.inherited.push_back({mounted->root.get(), number++});
       continue;
     }
-    TRY_ASSIGN(const auto directory,
-               OpenPath(cache.source.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW));
-    TRY_ASSIGN(const auto identity, IdentityOf(directory.get()));
-    std::string step = kStepCache + std::to_string(number) + ":" + std::to_string(identity.device) +
-                       ":" + std::to_string(identity.inode) + ":" + cache.source;
+    TRY_ASSIGN(const std::string named, NamedDirectory(cache.source));
+    std::string step = kStepCache + std::to_string(number) + ":" + named;
     for (const std::string& name : cache.hidden)
       step += '\n' + name;
     plan->caches.push_back(std::move(step));

@@ -102,7 +102,7 @@ std::optional<Error> AddExisting(const std::vector<std::string>& directories, bo
 
 std::string IdentityRule(char kind, const struct statx& status, const std::string& path) {
   const auto device = makedev(status.stx_dev_major, status.stx_dev_minor);  // in stat(2)'s form
-  return kind + std::to_string(device) + ":" + std::to_string(status.stx_ino) + ":" + path;
+  return kind + NamedFile({device, status.stx_ino}, path);
 }
 
 // Collects the host facts that a Firejail plan depends on; some dozen cheap system calls, repeated

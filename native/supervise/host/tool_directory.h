@@ -14,7 +14,7 @@ struct ToolLink {
   std::string interpreter;
 };
 
-// What a directory of PATH holds, as far as its programs need other paths.
+// The programs in a directory of PATH, as far as they need other paths.
 struct ToolDirectory {
   std::vector<ToolLink> links;
   // The absolute interpreters of its scripts, each once.

@@ -34,6 +34,17 @@ Result<FileIdentity> IdentityOf(int descriptor) {
   return FileIdentity{makedev(status.stx_dev_major, status.stx_dev_minor), status.stx_ino};
 }
 
+std::string NamedFile(const FileIdentity& identity, const std::string& path) {
+  return std::to_string(identity.device) + ":" + std::to_string(identity.inode) + ":" + path;
+}
+
+Result<std::string> NamedDirectory(const std::string& path) {
+  NotePath(path);
+  TRY_ASSIGN(const auto directory, OpenPath(path.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW));
+  TRY_ASSIGN(const auto identity, IdentityOf(directory.get()));
+  return NamedFile(identity, path);
+}
+
 PathStamp StampOf(const std::string& path) {
   struct statx status {};
   constexpr unsigned kWanted = STATX_TYPE | STATX_INO | STATX_CTIME;

@@ -43,6 +43,11 @@ bool IsNamed(int directory, const std::string& name, int file);
 // Returns the device and inode numbers of an open file.
 Result<FileIdentity> IdentityOf(int descriptor);
 
+// Returns DEVICE:INODE:PATH, the form that ParseIdentity reads.
+std::string NamedFile(const FileIdentity& identity, const std::string& path);
+// The same of the directory at `path`, which is no symbolic link. kSetup if it can't be opened.
+Result<std::string> NamedDirectory(const std::string& path);
+
 // Sets the mode of an open file, which may be O_PATH: fchmod(2) takes none of these. Needs /proc.
 bool SetModeOf(int file, mode_t mode);
 

@@ -145,14 +145,7 @@ std::vector<std::string> MountPointsBelow(std::string_view mounts, const std::st
       points.push_back(std::move(point));
     return true;
   });
-  std::ranges::sort(points, {}, &std::string::size);
-  std::vector<std::string> outer;
-  for (std::string& point : points) {
-    const bool is_inner = std::ranges::any_of(
-        outer, [&point](const std::string& above) { return PathCovers(above, point); });
-    if (!is_inner) outer.push_back(std::move(point));
-  }
-  return outer;
+  return OutermostPaths(std::move(points));
 }
 
 std::optional<std::vector<std::string>> MountTable::PointsBelow(const std::string& directory) {

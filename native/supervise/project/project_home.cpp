@@ -34,29 +34,6 @@ bool IsOwnDirectory(const std::string& path) {
          faccessat(AT_FDCWD, path.c_str(), W_OK, AT_EACCESS) == 0;
 }
 
-// Leaves out paths inside others.
-Paths Outermost(Paths paths) {
-  std::ranges::sort(paths, {}, &std::string::size);
-  Paths outer;
-  for (std::string& path : paths) {
-    if (!IsBelowAnyOf(outer, path)) outer.push_back(std::move(path));
-  }
-  return outer;
-}
-
-// The directory as a step names it.
-std::string Named(const PlacedDirectory& directory) {
-  return std::to_string(directory.identity.device) + ":" +
-         std::to_string(directory.identity.inode) + ":" + directory.path;
-}
-
-Result<std::string> NamedOnHost(const std::string& path) {
-  NotePath(path);
-  TRY_ASSIGN(const auto directory, OpenPath(path.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW));
-  TRY_ASSIGN(const auto identity, IdentityOf(directory.get()));
-  return Named({path, identity});
-}
-
 bool CanBeEntered(const std::string& path) {
   NotePath(path);
   auto opened = OpenPath(path.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW);
@@ -83,7 +60,7 @@ ProjectHome FindProjectHome(const ProjectPolicy& policy, const Paths& scratch, c
     if (!can_be_hidden) return {};
     shown.hidden.push_back(secret);
   }
-  shown.hidden = Outermost(std::move(shown.hidden));
+  shown.hidden = OutermostPaths(std::move(shown.hidden));
   for (std::string& mount : *mounts) {
     const bool is_shown = !IsBelowAnyOf(policy.folders, mount) &&
                           !IsBelowAnyOf(shown.hidden, mount) && CanBeEntered(mount);
@@ -95,20 +72,20 @@ ProjectHome FindProjectHome(const ProjectPolicy& policy, const Paths& scratch, c
 
 std::optional<Error> OrderHome(const ProjectHome& home, std::span<const PlacedDirectory> folders,
                                int descriptor, int launcher, SpawnPlan* plan) {
-  TRY_ASSIGN(std::string step, NamedOnHost(home.path));
+  TRY_ASSIGN(std::string step, NamedDirectory(home.path));
   step = kStepCache + std::to_string(descriptor) + ":" + step;
   for (const std::string& path : home.hidden)
     step += '\n' + path.substr(home.path.size() + 1);
   plan->caches.push_back(std::move(step));
   plan->spawn.inherited.push_back({launcher, descriptor});  // holds the number
   for (const std::string& path : home.mounts) {
-    TRY_ASSIGN(std::string mount, NamedOnHost(path));
+    TRY_ASSIGN(std::string mount, NamedDirectory(path));
     plan->caches.push_back(kStepKept + mount);
   }
   for (const PlacedDirectory& folder : folders) {
     const bool is_in =
         PathCovers(home.path, folder.path) && !IsBelowAnyOf(home.mounts, folder.path);
-    if (is_in) plan->caches.push_back(kStepKept + Named(folder));
+    if (is_in) plan->caches.push_back(kStepKept + NamedFile(folder.identity, folder.path));
   }
   return std::nullopt;
 }

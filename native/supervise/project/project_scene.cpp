@@ -2,13 +2,11 @@
 
 #include <dirent.h>
 #include <fcntl.h>
-#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <cstdint>
 #include <cstring>
 #include <optional>
 #include <set>
@@ -332,13 +330,8 @@ std::optional<Error> ProtectedWalk::Follow(int directory, const std::string& nam
   const auto text = ReadLink(directory, name);
   if (!link.valid() || !text) return CannotProtect(path, std::strerror(errno));
   if (GoesBack(*text)) return CannotProtect(path, "it is a link whose path goes back by \"..\"");
-  struct statx status {};
-  if (statx(link.get(), "", AT_EMPTY_PATH, STATX_INO, &status) != 0) {
-    return CannotProtect(path, std::strerror(errno));
-  }
-  const std::uint64_t device = makedev(status.stx_dev_major, status.stx_dev_minor);
-  scene_->links.push_back(std::to_string(device) + ":" + std::to_string(status.stx_ino) + ":" +
-                          path);
+  TRY_ASSIGN(const auto identity, IdentityOf(link.get()));
+  scene_->links.push_back(NamedFile(identity, path));
   return ProtectLinked(JoinPath(LinkTarget(path, *text), rest), form);
 }
 

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "policy/text/text.h"
+#include "supervise/os/file_threads.h"
 
 namespace native_runner {
 namespace {
@@ -60,6 +61,7 @@ std::string NameOf(const ShownCache& cache) {
 Result<std::shared_ptr<const MountedWorkspace>> ShareHomeCaches(
     const std::string& launcher, const std::string& directory,
     const std::vector<ShownCache>& caches) {
+  NotePath(directory);
   const std::lock_guard guard(mutex);
   auto& shared = SharedCaches()[directory];
   if (auto locked = shared.lock(); locked && LeadsTo(directory, locked->lock)) {

@@ -268,15 +268,12 @@ Result<std::vector<Descriptor>> MakeNamespaces(const std::string& path,
 namespace {
 
 std::string Step(char kind, const FileIdentity& identity, const std::string& path) {
-  return kind + std::to_string(identity.device) + ":" + std::to_string(identity.inode) + ":" + path;
+  return kind + NamedFile(identity, path);
 }
 
 std::optional<Error> AddStep(char kind, const std::string& path, std::vector<std::string>* steps) {
-  auto directory = OpenPath(path.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW);
-  if (!directory) return directory.error();
-  const auto identity = IdentityOf(directory->get());
-  if (!identity) return identity.error();
-  steps->push_back(Step(kind, identity.value(), path));
+  TRY_ASSIGN(const std::string named, NamedDirectory(path));
+  steps->push_back(kind + named);
   return std::nullopt;
 }
 

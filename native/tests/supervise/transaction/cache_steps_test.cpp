@@ -111,6 +111,14 @@ TEST_F(CacheStepsTest, PathsBelowAreHiddenThereOrNot) {
     EXPECT_NE(seen(path).find("another directory"), std::string::npos) << path;
 }
 
+TEST_F(CacheStepsTest, APathBelowAnotherHiddenOneIsRefused) {
+  std::filesystem::create_directories(directory_.Path("one/a/b"));
+  for (const char* hidden : {"\na/b\na", "\na\na/b"})
+    EXPECT_NE(Refusal({Cache(0, "one", hidden), Show("0")}).find("can't be hidden"),
+              std::string::npos)
+        << hidden;
+}
+
 TEST_F(CacheStepsTest, WhatIsKeptShowsAsItIs) {
   std::filesystem::create_directories(directory_.Path("one/kept/below"));
   const auto named = [this](char kind, const char* path) {
