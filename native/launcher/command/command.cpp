@@ -230,6 +230,9 @@ int ExecuteCommand(void* argument) {
 
   if (start.is_traced) start.traced.WaitForTracer();
   kernel::SetSignalMask(kernel::kNoSignals);
+  // glibc's posix_spawn(3) has its own two ignored, and takes no order to reset them.
+  for (const int internal : {32, 33})
+    kernel::SetDefaultAction(internal);
   // Without a pid namespace, a killed launcher takes at least the command with it.
   if ((header.flags & kOrderIsInit) == 0) kernel::Prctl(PR_SET_PDEATHSIG, SIGKILL);
   long result = 0;
