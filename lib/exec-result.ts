@@ -26,6 +26,7 @@ function shown(bytes: Uint8Array): string | Uint8Array {
 
 type ResultFields = Omit<SandboxedExecResult, "shellState" | "stdoutText" | "stderrText"> & {
   shellState?: ShellStateReport | undefined;
+  endedMs?: number;
 };
 
 /** Its texts are getters of the prototype, so a result is cloned, compared and printed without them. */
@@ -43,8 +44,11 @@ class RunResult implements SandboxedExecResult {
   denials: Denial[];
   denialsOmitted: number;
   declare shellState?: ShellStateReport;
+  /** Undefined for a run on another machine, whose clock is another. */
+  readonly #endedMs: number | undefined;
 
   constructor(fields: ResultFields) {
+    this.#endedMs = fields.endedMs;
     this.exitCode = fields.exitCode;
     this.stdout = fields.stdout;
     this.stderr = fields.stderr;
@@ -69,6 +73,11 @@ class RunResult implements SandboxedExecResult {
     return inspect({ ...this, stdout: shown(this.stdout), stderr: shown(this.stderr) }, options);
   }
 
+  /** Milliseconds of the Unix epoch when the run had ended; now, for one that was not of this process. */
+  static endedMs(result: SandboxedExecResult): number {
+    return (result instanceof RunResult ? result.#endedMs : undefined) ?? Date.now();
+  }
+
   get stdoutText(): string {
     return kDecoder.decode(this.stdout);
   }
@@ -77,6 +86,12 @@ class RunResult implements SandboxedExecResult {
     return kDecoder.decode(this.stderr);
   }
 }
+
+/**
+ * Returns when the run had ended, in milliseconds of the Unix epoch by the host's clock. The caller may hear of it
+ * much later: its event loop may be busy.
+ */
+export const endedMsOf = (result: SandboxedExecResult): number => RunResult.endedMs(result);
 
 /** Returns a result from its reported fields and its output: for a run on another machine. */
 export function resultWith(

@@ -173,6 +173,8 @@ export interface NativeReport {
   command: readonly string[];
   cwd: string | undefined;
   durationMs: number;
+  /** When all its processes were gone, in milliseconds of the Unix epoch. */
+  endedMs: number;
   signal: string | null;
   runtime: string;
   layers: readonly string[];

@@ -24,6 +24,7 @@ const kReport: NativeReport = {
   command: ["ls"],
   cwd: undefined,
   durationMs: 1,
+  endedMs: 0,
   signal: null,
   runtime: "local",
   layers: [],

@@ -7,7 +7,7 @@ import { Channels } from "./channels.js";
 import { RunMetrics, TransactionCounts } from "./run-metrics.js";
 
 /** Receives each run that has ended; must not throw. */
-export type KeepRun = (audit: SandboxedAuditRecord, exitCode: number) => void;
+export type KeepRun = (audit: SandboxedAuditRecord, result: SandboxedExecResult) => void;
 
 /**
  * Observes the runs of one runner and its sessions: counts them, and publishes them on the diagnostics channels. Holds
@@ -65,7 +65,7 @@ export class RunMeter {
       this.#metrics.ended(result);
       for (const audit of result.audits) {
         this.#recorder?.ran(audit, result.exitCode);
-        this.#keep?.(audit, result.exitCode);
+        this.#keep?.(audit, result);
       }
       this.#channels.ended(run, result, policyHash);
       return result;

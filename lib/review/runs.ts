@@ -49,25 +49,27 @@ export function reviewRuns(runs: readonly TransactionRun[]): ReviewRun[] {
 }
 
 /** Returns the time span of the command itself, without building and removing its sandbox. */
-function timeOf({ endedAt, audit }: TransactionRun): { beginMs: number; endMs: number } {
-  const { setupMs, commandMs, teardownMs } = audit.timing;
-  const endMs = endedAt.getTime() - (teardownMs ?? 0) + kRoundingMs;
+function timeOf({ endedAt, audit }: TransactionRun) {
+  const { setupMs, commandMs, teardownMs = 0 } = audit.timing;
+  const endMs = endedAt.getTime() - teardownMs + kRoundingMs;
   const lastedMs = commandMs ?? audit.durationMs - (setupMs ?? 0);
-  return { beginMs: endMs - lastedMs - 2 * kRoundingMs, endMs };
+  return { beginMs: endMs - lastedMs - 2 * kRoundingMs, endMs, teardownMs };
 }
 
 /**
  * Returns the runs during which a path was last changed: one, unless several ran at once. A run that began in the same
- * clock tick counts only if no other matches.
+ * clock tick, or whose remaining processes were ended then, counts only if no other matches.
  */
 export function runsOf(change: Change, runs: readonly TransactionRun[]): number[] {
   const at = change.changedAt?.getTime();
   if (at === undefined) return [];
-  const during = (slackMs: number) =>
-    runs.flatMap((run, id) => {
-      const { beginMs, endMs } = timeOf(run);
-      return at <= endMs && at >= beginMs - slackMs ? [id] : [];
-    });
-  const surely = during(0);
-  return surely.length > 0 ? surely : during(kTickMs);
+  const times = runs.map(timeOf);
+  const those = (matches: (time: ReturnType<typeof timeOf>) => boolean) =>
+    times.flatMap((time, id) => (matches(time) ? [id] : []));
+  const surely = those(({ beginMs, endMs }) => at >= beginMs && at <= endMs);
+  return surely.length > 0
+    ? surely
+    : those(
+        ({ beginMs, endMs, teardownMs }) => at >= beginMs - kTickMs && at <= endMs + teardownMs,
+      );
 }

@@ -3,7 +3,7 @@
 import { spawn } from "node:child_process";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 
 import { eventually } from "../../support/waits.js";
 import { ask } from "../review/review-server.js";
@@ -15,6 +15,7 @@ import { kEdit, Scene } from "./transactions/transaction-workspace.js";
 async function serve(scene: Scene, ...words: string[]) {
   const [program = "", ...args] = [...kCli, "review", ...words];
   const child = spawn(program, args, { cwd: scene.workspace, env: scene.environment });
+  onTestFinished(() => void child.kill("SIGKILL")); // nothing to do for one that has ended
   const said = { out: "", err: "" };
   child.stdout.on("data", (chunk) => {
     said.out += String(chunk);

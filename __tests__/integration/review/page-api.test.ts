@@ -37,6 +37,17 @@ describeSandboxed("a review by its server", () => {
     expect(JSON.stringify(runs[1])).toContain('"command":["sh","-c","echo mine > b.txt; exit 3"]');
   });
 
+  test("knows the command of a change that a busy host heard of late", async () => {
+    const at = await served(project());
+    const ended = run(at.transaction, "echo mine > a.txt");
+    const busyUntil = Date.now() + 300;
+    while (Date.now() < busyUntil);
+    await ended;
+    expect((await new Api(at).changes()).map(({ path, runs }) => [path, runs])).toEqual([
+      ["a.txt", [0]],
+    ]);
+  });
+
   test("gives both sides of a change, and of nothing else", async () => {
     const at = await served(project());
     const api = new Api(at);

@@ -3,7 +3,7 @@
 import { appendFile, readFile, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 
-import type { SandboxedAuditRecord } from "../../../types/public.js";
+import type { SandboxedAuditRecord, SandboxedExecResult } from "../../../types/public.js";
 import type {
   Change,
   CommittedPath,
@@ -11,6 +11,7 @@ import type {
   TransactionRun,
 } from "../../../types/transaction.js";
 import { TransactionError } from "../../errors.js";
+import { endedMsOf } from "../../exec-result.js";
 import type { RunMeter } from "../../metrics/run-meter.js";
 import type { TransactionCounts } from "../../metrics/run-metrics.js";
 
@@ -168,8 +169,8 @@ export class TransactionRuns {
     this.#older = join(directory, kOlder);
   }
 
-  keep(audit: SandboxedAuditRecord, exitCode: number): void {
-    const line: Line = { endedMs: Date.now(), exitCode, audit };
+  keep(audit: SandboxedAuditRecord, result: SandboxedExecResult): void {
+    const line: Line = { endedMs: endedMsOf(result), exitCode: result.exitCode, audit };
     this.#waiting.push(`${JSON.stringify(line)}\n`);
     this.#timer ??= setTimeout(() => void this.flush(), kWaitMs).unref();
   }

@@ -228,6 +228,7 @@ constexpr auto kReportFields = std::to_array<ReportField>({
      [](Of of) { return of.builder.Strings(of.argv().subspan(of.record().command_at)); }},
     {"cwd", [](Of of) { return MakeCwd(of.builder, of.record().cwd); }},
     {"durationMs", [](Of of) { return of.builder.Number(Rounded(of.result.duration_ms)); }},
+    {"endedMs", [](Of of) { return of.builder.Number(of.result.ended_ms); }},
     {"signal", [](Of of) { return MakeSignal(of.builder, of.result.outcome.signal); }},
     {"runtime", [](Of of) { return of.builder.String(of.record().runtime); }},
     {"layers", [](Of of) { return of.last_layers.Get(of.builder, of.record().layers.Names()); }},

@@ -101,6 +101,7 @@ struct RunResult {
   StreamResult err;
   Usage usage;
   double duration_ms = 0;
+  double ended_ms = 0;  // when all its processes were gone, in milliseconds of the Unix epoch
   Timing timing;
   SandboxStart start = SandboxStart::kCold;
   std::string cold_reason;  // kCold: why it could not be a clone, if a clone was possible; else

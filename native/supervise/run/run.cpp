@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <csignal>
 #include <string>
 #include <utility>
@@ -366,6 +367,9 @@ void Run::Finish() {
   result.observations_omitted = observed_.omitted();
   result.observations = observed_.TakeAll();
   timestamps_.ended = uv_hrtime();
+  result.ended_ms =
+      std::chrono::duration<double, std::milli>(std::chrono::system_clock::now().time_since_epoch())
+          .count();
   result.duration_ms = timestamps_.started == 0
                            ? 0
                            : static_cast<double>(timestamps_.ended - timestamps_.started) / 1e6;
