@@ -141,6 +141,8 @@ export type NativeContext = {
   policyHash: string;
   /** Called for each connection as it opens, is refused, or ends; must not throw. Absent: no listener. */
   onConnection?: (run: number, event: ConnectionEvent, connection: NetworkConnection) => void;
+  /** The terminator's number of the run: its connections are handed over with it. Absent: it has none. */
+  terminatorRun?: number;
   /** The call's signal was already aborted: no command is started. */
   isAborted?: boolean;
   /** With `explain`: paths that no suggested grant may open. */
@@ -216,6 +218,8 @@ export interface RunnerHandle {
   policyText(): string;
   /** Tells what the next sandboxes show of home and tools. Without effect if the policy has neither. */
   showHome(view: NativeHomeView): void;
+  /** Tells the files that sandboxes need where TLS ends on the host. Without effect if it ends nowhere. */
+  trust(trust: NativeTrust): void;
   /** Starts or queues a run. Throws on misuse. */
   exec(input: NativeRequest, context: NativeContext): NativeRun;
   /** Makes all decisions of `exec` without starting anything. Throws on misuse. */
@@ -297,7 +301,33 @@ export type NativeNetwork =
   | (Pick<NetworkByDomain, "deny" | "allowPrivate"> & {
       allow: readonly string[];
       onRequest?: OnNetworkQuestion | undefined;
+      termination?: NativeTermination | undefined;
     });
+
+/** The hosts whose TLS ends on this host, in lib's terminator. */
+export type NativeTermination = {
+  /** Hosts with a port, as in `allow`. */
+  hosts: readonly string[];
+  /** Those that are refused, since nothing looks at requests there. */
+  plain: readonly string[];
+  /** What the terminator does for them, a line each: part of the policy's text. */
+  texts: readonly string[];
+  /** See `openTerminator`. */
+  channel: number;
+  /** The runner's number for the terminator, unique in this process, from 1 on. */
+  number: number;
+};
+
+/** Files by which a sandbox's programs trust the authority whose certificates the terminator shows. */
+export type NativeTrust = {
+  files: readonly {
+    /** Absolute. */
+    path: string;
+    text: string | Uint8Array;
+    /** It has to be there; otherwise only in the place of a file of the host's. */
+    isOwn?: boolean | undefined;
+  }[];
+};
 
 /** Options of the addon's Bubblewrap classes. */
 export type NativeBubblewrapOptions = Omit<
@@ -385,6 +415,12 @@ export interface NativeAddon {
    * has ended is ignored.
    */
   answerNetworkQuestion(question: number, answer: "allow" | "deny" | "none"): void;
+  /**
+   * Makes the channel on which the terminator of this Node environment gets connections; the number of our end
+   * stays the same for a later terminator. `end`: the terminator's end, a descriptor that the caller owns; it reads
+   * lines "CLIENT HOST RUN PORT NAME", and owns the two descriptors of each.
+   */
+  openTerminator(): { channel: number; end: number };
   /** Returns the kernel's Landlock ABI; 0 if Landlock is missing or not enabled. */
   landlockAbi(): number;
   /**

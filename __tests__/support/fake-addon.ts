@@ -164,6 +164,7 @@ export class FakeAddon {
       showHome(view: NativeHomeView) {
         fake.homeViews.push(view);
       }
+      trust() {}
       exec(request: NativeRequest, context: NativeContext) {
         fake.#refuse();
         const id = fake.runs.length;
@@ -363,6 +364,7 @@ export class FakeAddon {
       },
       answerNetworkQuestion: (question, answer) =>
         void fake.reported.push(["answer", question, answer]),
+      openTerminator: () => ({ channel: -1, end: -1 }),
       landlockAbi: () => 7,
       findProgram: (name) => `/usr/bin/${name}`,
     };

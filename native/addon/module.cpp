@@ -69,6 +69,20 @@ Napi::Value AnswerNetworkQuestion(const Napi::CallbackInfo& info) {
   return info.Env().Undefined();
 }
 
+// Returns { channel, end }: see NativeAddon.openTerminator.
+Napi::Value OpenTerminator(const Napi::CallbackInfo& info) {
+  const Napi::Env env = info.Env();
+  auto opened = static_cast<EnvironmentState*>(info.Data())->OpenTerminator();
+  if (!opened) {
+    ThrowJsError(env, opened.error());
+    return env.Undefined();
+  }
+  Napi::Object made = Napi::Object::New(env);
+  made.Set("channel", opened->first);
+  made.Set("end", opened->second.Release());
+  return made;
+}
+
 Napi::Value LandlockAbiOf(const Napi::CallbackInfo& info) {
   return Napi::Number::New(info.Env(), LandlockAbi());
 }
@@ -171,6 +185,7 @@ Napi::Object Init(Napi::Env env, Napi::Object exports) {
               Napi::Function::New(env, BuildBubblewrapArgv, "buildBubblewrapArgv"));
   exports.Set("answerNetworkQuestion",
               Napi::Function::New(env, AnswerNetworkQuestion, "answerNetworkQuestion", state));
+  exports.Set("openTerminator", Napi::Function::New(env, OpenTerminator, "openTerminator", state));
   exports.Set("landlockAbi", Napi::Function::New(env, LandlockAbiOf, "landlockAbi"));
   exports.Set("findProgram", Napi::Function::New(env, FindProgramOf, "findProgram", state));
   exports.Set("expectAnswer", Napi::Function::New(env, ExpectAnswer, "expectAnswer", state));

@@ -53,7 +53,7 @@ void AddNetwork(std::string& text, Network network, const NetworkPolicy* by_doma
     return AddLine(text, "network", network == Network::kDeny ? "deny" : "allow");
   }
   AddLine(text, "network", "by-domain");
-  if (by_domain != nullptr) text += NetworkRulesText(by_domain->rules);
+  if (by_domain != nullptr) text += NetworkPolicyText(*by_domain);
 }
 
 template <typename Policy>

@@ -114,6 +114,7 @@ RunContext ReadRunContext(Fields& context) {
       .is_aborted = context.Boolean("isAborted").value_or(false),
       .environment = context.Variables("environment"),
       .on_connection = context.Function("onConnection"),
+      .terminator_run = context.Integer("terminatorRun", 1).value_or(0),
       .advice = ReadAdvice(context),
   };
 }
@@ -179,6 +180,7 @@ void Complete(Fields& input, ExecRequest& request, const std::vector<Variable>& 
     request.named_environment.push_back(variable.first + "=" + variable.second);
   request.is_aborted = context.is_aborted;
   request.advice = context.advice;
+  request.terminator_run = context.terminator_run;
   if (rules.shown != nullptr) request.home = rules.shown->view();
   if (!context.environment) {
     const auto& passed = rules.host->PassedBy(*rules.environment, request.home);

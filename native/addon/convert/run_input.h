@@ -42,6 +42,7 @@ struct RunContext {
   bool is_aborted = false;
   std::optional<std::vector<Variable>> environment;  // the host's, if it is not environ (workers)
   std::optional<Napi::Function> on_connection;
+  std::uint64_t terminator_run = 0;           // see ExecRequest
   std::shared_ptr<const AdviceLists> advice;  // may be nullptr
 };
 

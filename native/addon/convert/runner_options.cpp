@@ -72,12 +72,46 @@ void ReadRoBinds(Fields& options, BubblewrapPolicy& policy) {
   policy.ro_binds = std::move(named).value_or(DefaultRoBinds());
 }
 
+// Reads entries that lib has made of others, each with a port.
+std::vector<HostRule> ReadPlaces(Fields& termination, const char* key) {
+  std::vector<HostRule> places;
+  for (const std::string& text : termination.RequiredStrings(key)) {
+    auto rule = ReadHostRule(text, termination.Label(key));
+    if (rule) {
+      places.push_back(std::move(rule.value()));
+    } else {
+      termination.reader().Fail(rule.error());
+    }
+  }
+  return places;
+}
+
+std::shared_ptr<const TlsTermination> ReadTermination(Fields& network) {
+  std::shared_ptr<TlsTermination> read;
+  network.Object("termination", [&read](Fields& termination) {
+    if (!termination.given()) {
+      for (const char* key : {"hosts", "plain", "texts", "channel", "number"})
+        termination.Know(key);
+      return;
+    }
+    read = std::make_shared<TlsTermination>();
+    read->hosts = ReadPlaces(termination, "hosts");
+    read->plain = ReadPlaces(termination, "plain");
+    read->texts = termination.RequiredStrings("texts");
+    read->channel = static_cast<int>(termination.Integer("channel", 0, INT_MAX).value_or(0));
+    read->number = termination.Integer("number", 1).value_or(0);
+    read->trust = std::make_shared<CurrentTrust>();
+  });
+  return read;
+}
+
 std::shared_ptr<const NetworkPolicy> ReadRules(Fields& network) {
   NetworkRuleTexts texts;
   texts.allow = network.RequiredStrings("allow");
   texts.deny = ReadStrings(network, "deny");
   texts.allow_private = ReadStrings(network, "allowPrivate");
   texts.asks = network.Function("onRequest").has_value();
+  auto termination = ReadTermination(network);
   if (network.reader().failed()) return nullptr;
   auto rules = ReadNetworkRules(texts);
   if (!rules) {
@@ -85,7 +119,7 @@ std::shared_ptr<const NetworkPolicy> ReadRules(Fields& network) {
     return nullptr;
   }
   return std::make_shared<const NetworkPolicy>(
-      NetworkPolicy{.rules = std::move(rules.value()), .asker = 0});
+      NetworkPolicy{.rules = std::move(rules.value()), .termination = std::move(termination)});
 }
 
 // The option `network` of runners that can have one by domain.

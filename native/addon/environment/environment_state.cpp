@@ -1,6 +1,10 @@
 #include "addon/environment/environment_state.h"
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <algorithm>
+#include <cerrno>
 #include <cstdlib>
 #include <type_traits>
 #include <utility>
@@ -8,6 +12,7 @@
 #include <vector>
 
 #include "addon/values/value_builder.h"
+#include "supervise/network/terminator.h"
 
 namespace native_runner {
 namespace {
@@ -171,6 +176,16 @@ void EnvironmentState::KeepAliveWhilePending() {
   if (tearing_down_) return;
   event_queue_.KeepAlive(!runs_.empty() || !pool_requests_.empty() || !port_waits_.empty() ||
                          !paths_.empty() || sessions_.keep_alive());
+}
+
+Result<std::pair<int, Descriptor>> EnvironmentState::OpenTerminator() {
+  TRY_ASSIGN(TerminatorEnds ends, MakeTerminatorChannel());
+  if (!terminator_.valid()) {
+    terminator_ = std::move(ends.ours);
+  } else if (dup3(ends.ours.get(), terminator_.get(), O_CLOEXEC) < 0) {
+    return SystemError("dup3", errno);
+  }
+  return std::pair(terminator_.get(), std::move(ends.theirs));
 }
 
 void EnvironmentState::TearDown() {

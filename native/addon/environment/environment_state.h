@@ -84,6 +84,11 @@ class EnvironmentState {
   NetworkAskers& askers() { return askers_; }
   void Answer(std::uint64_t question, NetworkAnswer answer);
 
+  // Makes the channel on which connections are handed to the terminator, or makes it anew if there
+  // is one, with the same number at our end. Returns the number of our end, and the terminator's
+  // end.
+  Result<std::pair<int, Descriptor>> OpenTerminator();
+
   // Settles `deferred` when the file system of an absolute path has answered, or is waited for no
   // more. False if a JavaScript exception is pending, or the environment is closing.
   bool AwaitAnswer(std::string path, napi_deferred deferred);
@@ -121,6 +126,7 @@ class EnvironmentState {
   PendingSessions sessions_;
   NetworkAskers askers_;
   BriefLooks looks_;
+  Descriptor terminator_;  // outlives the supervisor
   std::uint64_t last_lane_ = 0;
   std::uint64_t last_pool_ = 0;
   std::uint64_t last_session_ = 0;

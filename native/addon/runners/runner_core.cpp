@@ -121,7 +121,8 @@ RunnerCore::RunnerCore(EnvironmentState* state, Options options)
       policy_text_(std::move(options.policy_text)),
       pool_(state, runtime_, options.pool),
       asker_(options.asker),
-      shown_(std::move(options.shown)) {
+      shown_(std::move(options.shown)),
+      trust_(std::move(options.trust)) {
   rules_.host = &host_environment_;
   rules_.shown = shown_.get();
   if (options.max_concurrent) lane_ = state_->NewLane(*options.max_concurrent);
@@ -237,6 +238,27 @@ void RunnerCore::ShowHome(const Napi::CallbackInfo& info) {
     view->fix = fields.String("fix").value_or("");
   });
   if (!reader.failed()) shown_->Show(std::move(view));
+}
+
+void RunnerCore::Trust(const Napi::CallbackInfo& info) {
+  if (!trust_) return;
+  Reader reader(info.Env());
+  std::vector<TrustFile> files;
+  Fields::Of(reader, info[0], {"trust", "trust."}, [&files](Fields& fields) {
+    fields.Objects("files", [&files](Fields& each) {
+      TrustFile file;
+      file.path = each.RequiredString("path");
+      const auto bytes = each.BytesOrText("text").value_or(std::vector<std::uint8_t>());
+      const std::string text(bytes.begin(), bytes.end());
+      const auto alike = std::find_if(files.begin(), files.end(), [&text](const TrustFile& other) {
+        return *other.text == text;
+      });
+      file.text = alike == files.end() ? std::make_shared<const std::string>(text) : alike->text;
+      file.is_own = each.Boolean("isOwn").value_or(false);
+      files.push_back(std::move(file));
+    });
+  });
+  if (!reader.failed()) trust_->Show(std::move(files));
 }
 
 namespace {

@@ -68,6 +68,7 @@ class RunnerCore {
     std::optional<PoolRule> pool;               // none: nothing is prewarmed
     std::uint64_t asker = 0;                    // of the policy's network; 0: none
     std::shared_ptr<CurrentHome> shown;         // null: neither home nor tools
+    std::shared_ptr<CurrentTrust> trust;        // of the policy's network; null: TLS ends nowhere
   };
 
   RunnerCore(EnvironmentState* state, Options options);
@@ -83,6 +84,8 @@ class RunnerCore {
   Napi::Value PolicyText(const Napi::CallbackInfo& info);
   // Takes what the next sandboxes show of home and tools, as NativeHomeView in types/addon.d.ts.
   void ShowHome(const Napi::CallbackInfo& info);
+  // Takes the files by which sandboxes trust this host where TLS ends, as NativeTrust there.
+  void Trust(const Napi::CallbackInfo& info);
   Napi::Value Warm(const Napi::CallbackInfo& info) { return pool_.Warm(info.Env()); }
   Napi::Value Pool(const Napi::CallbackInfo& info) { return pool_.State(info.Env()); }
   // Returns the number by which the runner's sessions find its templates; 0: no templates.
@@ -123,6 +126,7 @@ class RunnerCore {
   RunnerPool pool_;
   std::uint64_t asker_;
   std::shared_ptr<CurrentHome> shown_;
+  std::shared_ptr<CurrentTrust> trust_;
 };
 
 // A runner whose commands run in one session: Open() opens it, and the destructor ends it.

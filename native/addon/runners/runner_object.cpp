@@ -104,6 +104,17 @@ concept ByDomain = requires(Policy policy) {
   policy.by_domain;
 };
 
+// Returns the files by which commands trust the host where TLS ends there.
+template <typename Policy>
+std::shared_ptr<CurrentTrust> TrustOf(const Policy& policy) {
+  if constexpr (ByDomain<Policy>) {
+    if (policy.by_domain && policy.by_domain->termination) {
+      return policy.by_domain->termination->trust;
+    }
+  }
+  return nullptr;
+}
+
 // Returns the function that decides what the rules of the policy's network leave open.
 template <typename Policy>
 std::optional<Napi::Function> ReadAsked(Fields& options, const Policy& policy) {
@@ -146,6 +157,7 @@ std::unique_ptr<RunnerCore> Make(const Napi::CallbackInfo& info, const char* cwd
   made.policy_text = PolicyText(policy);
   made.asker = AddAsker(info, asked, policy);
   made.shown = ShownOf(policy);
+  made.trust = TrustOf(policy);
   const auto runtime = MakeBackend<RuntimeKind>(reader, info[1], std::move(policy));
   if (reader.failed()) {
     StateOf(info)->askers().Remove(made.asker);
@@ -186,6 +198,7 @@ std::unique_ptr<SessionCore> MakeSession(const Napi::CallbackInfo& info) {
   made.policy_text = PolicyText(policy);
   made.asker = AddAsker(info, asked, policy);
   made.shown = ShownOf(policy);
+  made.trust = TrustOf(policy);
   const auto inner = MakeBackend<RuntimeKind>(reader, info[2], std::move(policy));
   if (reader.failed()) {
     StateOf(info)->askers().Remove(made.asker);
@@ -254,6 +267,7 @@ class RunnerObject : public Napi::ObjectWrap<RunnerObject<kMake>> {
         Method<&Core::AbortAndWait>("abortAndWait"),
         Method<&Core::PolicyText>("policyText"),
         Method<&Core::ShowHome>("showHome"),
+        Method<&Core::Trust>("trust"),
         Method<&Core::Warm>("warm"),
         Method<&Core::Close>("close"),
         Method<&Core::Pool>("pool"),

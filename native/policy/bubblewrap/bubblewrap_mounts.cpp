@@ -270,8 +270,13 @@ std::vector<Mount> PlanNameFiles(const std::vector<NameFile>& files, bool for_al
   mounts.reserve(files.size());
   for (const NameFile& file : files) {
     Mount& mount = mounts.emplace_back();
-    mount.kind = Mount::Kind::kText;
     mount.target = file.path;
+    if (!file.link.empty()) {
+      mount.kind = Mount::Kind::kSymlink;
+      mount.source = file.link;
+      continue;
+    }
+    mount.kind = Mount::Kind::kText;
     mount.descriptor = file.descriptor;
     mount.is_for_all = for_all;
   }

@@ -80,11 +80,14 @@ struct BubblewrapPlan {
   bool secrets_masked = false;  // the host's secrets were considered, even if none is mounted
 };
 
-// A file of the sandbox's own that directs name look-ups (bubblewrap_mounts.h).
+// A file of the sandbox's own that directs name look-ups (bubblewrap_mounts.h), or by which
+// programs trust a certificate authority.
 struct NameFile {
   std::string path;  // the mount point inside, with all links followed
   std::string text;
   int descriptor = -1;
+  std::shared_ptr<const std::string> trusted = nullptr;  // in the place of `text`: see TrustFile
+  std::string link = "";  // another file that this one is a link to; it has no text then
   bool operator==(const NameFile&) const = default;
 };
 

@@ -199,6 +199,42 @@ std::string NetworkRulesText(const NetworkRules& rules) {
   return text;
 }
 
+void CurrentTrust::Show(std::vector<TrustFile> files) {
+  const std::lock_guard lock(mutex_);
+  files_ = std::move(files);
+}
+
+std::vector<TrustFile> CurrentTrust::files() const {
+  const std::lock_guard lock(mutex_);
+  return files_;
+}
+
+namespace {
+
+bool HasPlace(const std::vector<HostRule>& places, const HostName& host, std::uint16_t port) {
+  return std::any_of(places.begin(), places.end(), [&](const HostRule& place) {
+    return place.port == port && place.pattern.Matches(host);
+  });
+}
+
+}  // namespace
+
+bool TlsTermination::Covers(const HostName& host, std::uint16_t port) const {
+  return HasPlace(hosts, host, port);
+}
+
+bool TlsTermination::RefusesPlain(const HostName& host, std::uint16_t port) const {
+  return HasPlace(plain, host, port);
+}
+
+std::string NetworkPolicyText(const NetworkPolicy& policy) {
+  std::string text = NetworkRulesText(policy.rules);
+  if (!policy.termination) return text;
+  for (const std::string& line : policy.termination->texts)
+    text += line + "\n";
+  return text;
+}
+
 namespace {
 
 constexpr std::string_view kBlanks = " \t\r";

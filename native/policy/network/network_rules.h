@@ -3,6 +3,8 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -97,12 +99,56 @@ std::vector<std::uint16_t> PortsOf(const NetworkRules& rules);
 // decide alike give the same text.
 std::string NetworkRulesText(const NetworkRules& rules);
 
+// A file of the sandbox's own by which programs trust a certificate authority, in the place of the
+// host's or where none is.
+struct TrustFile {
+  std::string path;  // absolute: where programs look
+  std::shared_ptr<const std::string> text;
+  bool is_own = false;  // it has to be there; false: only in the place of a file of the host's
+
+  bool operator==(const TrustFile&) const = default;  // texts are equal if they are one object
+};
+
+// The files of a runner, which lib makes after the runner: before its first run. Any thread.
+class CurrentTrust {
+ public:
+  void Show(std::vector<TrustFile> files);
+  std::vector<TrustFile> files() const;
+
+ private:
+  mutable std::mutex mutex_;
+  std::vector<TrustFile> files_;
+};
+
+// The hosts whose TLS ends on this host, for secrets and for rules about requests: their
+// connections are handed to lib's terminator instead of relayed. Immutable but for `trust`.
+struct TlsTermination {
+  std::vector<HostRule> hosts;  // each with a port
+  std::vector<HostRule> plain;  // each with a port: refused, since requests there are not looked at
+  std::vector<std::string> texts;  // what the terminator does for them, a line each: to be hashed
+  int channel = -1;                // see supervise/network/terminator.h
+  std::uint64_t number = 0;        // the runner's, unique in this process; not hashed
+  std::shared_ptr<CurrentTrust> trust;
+
+  bool Covers(const HostName& host, std::uint16_t port) const;
+  bool RefusesPlain(const HostName& host, std::uint16_t port) const;
+};
+
 // The hosts that commands may reach, and the `onRequest` that decides about the rest. Immutable,
 // shared between threads.
 struct NetworkPolicy {
   NetworkRules rules;
   std::uint64_t asker = 0;  // the addon's number; 0: no `onRequest`. Not hashed (rules.asks is)
+  std::shared_ptr<const TlsTermination> termination = nullptr;  // TLS ends nowhere
+
+  // True if TLS between `host` and a command ends on this host.
+  bool EndsTls(const HostName& host, std::uint16_t port) const {
+    return termination != nullptr && termination->Covers(host, port);
+  }
 };
+
+// Returns the text to be hashed: the rules', and what is done where TLS ends.
+std::string NetworkPolicyText(const NetworkPolicy& policy);
 
 // True if programs in a sandbox with these rules may keep reading the host's hosts(5): it has
 // "localhost", its other names lead to the machine's own loopback (the usual case), and no `allow`

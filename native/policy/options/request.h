@@ -114,6 +114,7 @@ struct ExecRequest {
   std::shared_ptr<const HomeView> home;       // that `environment` fits; null: the runner's current
   std::shared_ptr<const Lease> lease;         // the run lasts while the lease does; may be null
   bool allow_prewarmed = false;               // a prewarmed sandbox may be used
+  std::uint64_t terminator_run = 0;           // the terminator's number of the run; 0: it has none
   std::uint64_t clones_of = 0;     // a clone of this pool's template may be used; 0: none
   std::uint64_t submitted_ns = 0;  // when the call was made; 0: it waits for nothing
 

@@ -94,7 +94,9 @@ std::optional<Error> OrderSpawn(const Program& program, const PlanText& text, in
 
 std::optional<Error> GiveNameFiles(const std::vector<NameFile>& files, SpawnOptions* spawn) {
   for (const NameFile& file : files) {
-    TRY_ASSIGN(auto made, MemoryFile("names", file.text.data(), file.text.size(), false));
+    if (!file.link.empty()) continue;
+    const std::string& text = file.trusted ? *file.trusted : file.text;
+    TRY_ASSIGN(auto made, MemoryFile("names", text.data(), text.size(), false));
     spawn->Give(std::move(made), file.descriptor);
   }
   return std::nullopt;
@@ -207,14 +209,14 @@ std::vector<MountPlace> PlacesOf(const std::vector<HostMount>& mounts,
 
 // Finds the name files. Their descriptors follow those of the workspace and the policy's mounts, if
 // these are bound by descriptor.
-void LookForNames(const BubblewrapPolicy& policy, HostFacts* facts) {
+std::optional<Error> LookForNames(const BubblewrapPolicy& policy, HostFacts* facts) {
   const int first = facts->bwrap_bind_fd
                         ? kFirstFolderDescriptor + 1 + static_cast<int>(policy.mounts.size())
                         : kFirstFolderDescriptor;
   std::vector<Mount> mounts = PlanRoBinds(policy, *facts);
   for (Mount& mount : PlanHostMounts(policy, *facts, -1).outside)
     mounts.push_back(std::move(mount));
-  FindNameFiles(policy.by_domain->rules, mounts, first, facts);
+  return FindNameFiles(*policy.by_domain, mounts, first, facts);
 }
 
 std::shared_ptr<const DenialScene> SceneOf(const BubblewrapPolicy& policy,
@@ -236,9 +238,10 @@ std::shared_ptr<const DenialScene> SceneOf(const BubblewrapPolicy& policy,
 // for its rules, its asker, and texts.
 void AddNetwork(const NetworkPolicy& network, const std::vector<NameFile>& files,
                 FingerprintPlan* plan) {
-  plan->options += NetworkRulesText(network.rules);
+  plan->options += NetworkPolicyText(network);
   plan->asker = network.asker;
   plan->options += '\0';
+  if (network.termination) plan->options += std::to_string(network.termination->number);
   for (const NameFile& file : files) {
     plan->options += file.text;
     plan->options += '\0';
@@ -385,7 +388,9 @@ Result<BubblewrapBackend::HostParts> BubblewrapBackend::OpenHostParts(const Exec
   }
   for (const OpenedMount& mount : mounts)
     facts.mounts.push_back(mount.path);
-  if (policy_.network == Network::kByDomain && policy_.by_domain) LookForNames(policy_, &facts);
+  if (policy_.network == Network::kByDomain && policy_.by_domain) {
+    TRY(LookForNames(policy_, &facts));
+  }
   TRY(TakeHome(request, &facts));
   if (mounted && facts.home) {
     TRY(CheckHome(*mounted, *facts.home));

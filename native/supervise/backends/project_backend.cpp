@@ -97,8 +97,8 @@ Result<Preparation> ProjectBackend::Plan(const ExecRequest& request, const Progr
   BubblewrapPlan plan = PlanProject(policy_, scene.facts, first, tmp_bytes);
   if (policy_.network == Network::kByDomain && policy_.by_domain) {
     const std::size_t bound = binds_by_fd ? folders.size() : 0;
-    FindNameFiles(policy_.by_domain->rules, plan.mounts,
-                  kFirstFolderDescriptor + static_cast<int>(bound), &scene.facts.host);
+    TRY(FindNameFiles(*policy_.by_domain, plan.mounts,
+                      kFirstFolderDescriptor + static_cast<int>(bound), &scene.facts.host));
     plan = PlanProject(policy_, scene.facts, first, tmp_bytes);
   }
   if (!scene.home.path.empty()) {

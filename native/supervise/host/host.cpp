@@ -11,6 +11,7 @@
 #include <climits>
 #include <cstdlib>
 #include <ctime>
+#include <map>
 #include <string_view>
 #include <utility>
 
@@ -259,15 +260,57 @@ bool MayShow(const std::string& path, const std::vector<Mount>& mounts, const Ho
          });
 }
 
+// Adds the files by which programs trust the host's own authority. Those that have to be there are
+// links to others with the same text: a mount of a text takes bwrap longer.
+std::optional<Error> FindTrustFiles(const TlsTermination& termination,
+                                    const std::vector<Mount>& mounts, int next_descriptor,
+                                    HostFacts* facts) {
+  std::map<std::string, std::shared_ptr<const std::string>> placed;
+  const auto place = [&](std::string path, const TrustFile& file) {
+    if (!placed.emplace(path, file.text).second) return;
+    facts->name_files.push_back({.path = std::move(path),
+                                 .text = "",
+                                 .descriptor = next_descriptor++,
+                                 .trusted = file.text,
+                                 .link = ""});
+  };
+  const std::vector<TrustFile> files = termination.trust->files();
+  for (const TrustFile& file : files) {
+    if (file.is_own) continue;
+    auto inside = FollowInside(file.path, mounts, EntryAt);
+    const bool is_there = inside && !inside->host.empty() && inside->is_there;
+    if (is_there && !inside->is_writable) place(std::move(inside->path), file);
+  }
+  for (const TrustFile& file : files) {
+    if (!file.is_own) continue;
+    auto inside = FollowInside(file.path, mounts, EntryAt);
+    if (!inside || !inside->host.empty()) {
+      return Error{ErrorCode::kSetup, "the sandbox can't have " + file.path,
+                   "secrets and rules for requests need a place for their certificates: show "
+                   "nothing of the host there"};
+    }
+    const auto alike = std::find_if(placed.begin(), placed.end(), [&file](const auto& other) {
+      return other.second == file.text;
+    });
+    if (alike == placed.end()) {
+      place(std::move(inside->path), file);
+    } else {
+      facts->name_files.push_back(
+          {.path = std::move(inside->path), .text = "", .descriptor = -1, .link = alike->first});
+    }
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
-void FindNameFiles(const NetworkRules& rules, const std::vector<Mount>& mounts,
-                   int first_descriptor, HostFacts* facts) {
+std::optional<Error> FindNameFiles(const NetworkPolicy& policy, const std::vector<Mount>& mounts,
+                                   int first_descriptor, HostFacts* facts) {
   for (const char* path : {kResolverFile, kHostsFile, kSwitchFile}) {
     auto inside = FollowInside(path, mounts, EntryAt);
     if (!inside || inside->is_writable) continue;
     if (!inside->host.empty() && !inside->is_there) continue;
-    std::optional<std::string> text = OwnText(path, ContentsOf(inside->host), rules);
+    std::optional<std::string> text = OwnText(path, ContentsOf(inside->host), policy.rules);
     if (!text) continue;
     facts->name_files.push_back({.path = std::move(inside->path),
                                  .text = std::move(*text),
@@ -278,6 +321,8 @@ void FindNameFiles(const NetworkRules& rules, const std::vector<Mount>& mounts,
     std::string real = RealPath(path);
     if (!real.empty()) facts->resolver_sockets.push_back(std::move(real));
   }
+  if (!policy.termination) return std::nullopt;
+  return FindTrustFiles(*policy.termination, mounts, first_descriptor, facts);
 }
 
 }  // namespace native_runner

@@ -109,15 +109,16 @@ inline std::unique_ptr<Host> Hosts::Take() {
 }
 
 // Adds to `facts` the files that a sandbox with a network by domain needs to resolve names
-// (bubblewrap_mounts.h), and where to mount them: the path that programs open may be a host link to
-// any place, or be missing. `mounts`: the mounts inside so far. The files have the descriptors from
-// `first_descriptor` on.
+// (bubblewrap_mounts.h), and to trust the host where TLS ends there, and where to mount them: the
+// path that programs open may be a host link to any place, or be missing. `mounts`: the mounts
+// inside so far. The files have the descriptors from `first_descriptor` on. kSetup if a file that
+// has to be there can't be: the sandbox would trust nobody.
 //
 // A file is left out in three cases. It is missing from a directory that is bound read-only, where
 // none can be made; without it programs ask 127.0.0.1 (resolv.conf(5)). Or the caller has mounted
 // it writable, so it would change on the host. Or it has the right text already: each mount takes
 // bwrap some 0.2 ms.
-void FindNameFiles(const NetworkRules& rules, const std::vector<Mount>& mounts,
-                   int first_descriptor, HostFacts* facts);
+std::optional<Error> FindNameFiles(const NetworkPolicy& policy, const std::vector<Mount>& mounts,
+                                   int first_descriptor, HostFacts* facts);
 
 }  // namespace native_runner

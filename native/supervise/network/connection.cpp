@@ -29,9 +29,28 @@ Admissions::~Admissions() {
     questions_->Withdraw(open.question);
 }
 
+// Returns why a connection without TLS to a host whose TLS ends here is refused; nullptr: it is
+// not.
+const char* Admissions::PlainFault(const NamedHost& host, std::uint16_t port,
+                                   ConnectionVia via) const {
+  const auto* const name = std::get_if<HostName>(&host);
+  if (name == nullptr || !policy_->termination) return nullptr;
+  const TlsTermination& termination = *policy_->termination;
+  const bool is_plain = via == ConnectionVia::kHttp && termination.Covers(*name, port);
+  return is_plain || termination.RefusesPlain(*name, port)
+             ? "there are secrets or rules for its requests, which take https"
+             : nullptr;
+}
+
 std::uint64_t Admissions::Decide(const NamedHost& host, std::uint16_t port, ConnectionVia via,
                                  OnDecided on_decided) {
   Decision decision = DecideConnection(policy_->rules, host, port);
+  if (decision.verdict != Verdict::kDenied) {
+    if (const char* const fault = PlainFault(host, port, via)) {
+      on_decided({.allowed = false, .rule = "", .reason = fault});
+      return 0;
+    }
+  }
   const bool can_ask = policy_->rules.asks && policy_->asker != 0 && questions_ != nullptr;
   if (decision.verdict != Verdict::kUndecided || !can_ask) {
     const bool allowed = decision.verdict == Verdict::kAllowed;

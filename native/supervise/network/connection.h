@@ -55,6 +55,7 @@ class Admissions {
     std::map<std::uint64_t, OnDecided> waiting;
   };
 
+  const char* PlainFault(const NamedHost& host, std::uint16_t port, ConnectionVia via) const;
   void Answered(const std::string& key, NetworkAnswer answer);
 
   const NetworkPolicy* policy_;

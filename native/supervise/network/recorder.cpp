@@ -24,10 +24,12 @@ void OpenRecord::End() {
   if (recorder_ != nullptr) std::exchange(recorder_, nullptr)->Ended(this);
 }
 
-std::uint64_t Recorder::Enter(std::vector<std::string> argv, OnRecord on_record) {
+std::uint64_t Recorder::Enter(std::vector<std::string> argv, OnRecord on_record,
+                              std::uint64_t terminator_run) {
   Command command;
   command.argv = std::move(argv);
   command.on_record = std::move(on_record);
+  command.terminator_run = terminator_run;
   commands_.emplace(++next_, std::move(command));
   return next_;
 }

@@ -51,8 +51,9 @@ class OpenRecord {
 // kMostConnectionRecords per command. Supervisor thread only.
 class Recorder {
  public:
-  // `on_record` may be empty.
-  std::uint64_t Enter(std::vector<std::string> argv, OnRecord on_record);
+  // `on_record` may be empty. `terminator_run`: the terminator's number of the run; 0: it has none.
+  std::uint64_t Enter(std::vector<std::string> argv, OnRecord on_record,
+                      std::uint64_t terminator_run = 0);
   ConnectionLog Leave(std::uint64_t command);
 
   // True while a command runs. Connections that can't be recorded are refused.
@@ -62,6 +63,11 @@ class Recorder {
   }
   // Returns the argv of the only command; empty if there are several.
   std::vector<std::string> argv() const;
+
+  // Returns the terminator's number of the latest command: those of a session share it.
+  std::uint64_t terminator_run() const {
+    return commands_.empty() ? 0 : commands_.rbegin()->second.terminator_run;
+  }
 
   // Records a denial or a failure; similar ones share one record.
   void Refused(const ConnectionRecord& record);
@@ -73,6 +79,7 @@ class Recorder {
   struct Command {
     std::vector<std::string> argv;
     OnRecord on_record;
+    std::uint64_t terminator_run = 0;
     ConnectionLog log;
     std::map<std::string, std::size_t> refused;  // key of similar records -> index in the log
   };

@@ -297,8 +297,9 @@ void SandboxNetwork::Refuse(const std::string& host, std::uint16_t port, const s
   ResetConnection(std::move(socket));
 }
 
-std::uint64_t SandboxNetwork::Enter(std::vector<std::string> argv, OnRecord on_record) {
-  return recorder_.Enter(std::move(argv), std::move(on_record));
+std::uint64_t SandboxNetwork::Enter(std::vector<std::string> argv, OnRecord on_record,
+                                    std::uint64_t terminator_run) {
+  return recorder_.Enter(std::move(argv), std::move(on_record), terminator_run);
 }
 
 ConnectionLog SandboxNetwork::Leave(std::uint64_t command) {

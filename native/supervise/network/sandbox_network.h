@@ -42,7 +42,10 @@ class SandboxNetwork {
 
   // Begins a command: connections made from now until Leave are recorded for it, even those of a
   // command that runs in parallel in the same session. Returns its number.
-  std::uint64_t Enter(std::vector<std::string> argv, OnRecord on_record = {});
+  // `terminator_run`: the terminator's number of the run; 0: it has none, and no connection whose
+  // TLS ends here.
+  std::uint64_t Enter(std::vector<std::string> argv, OnRecord on_record = {},
+                      std::uint64_t terminator_run = 0);
   // Ends a command and returns its record. Data that the command had sent is passed on as far as
   // the host's network takes it without waiting; then, if no other command is left, its connections
   // are closed.

@@ -5,6 +5,7 @@
 
 #include "supervise/network/http_conversation.h"
 #include "supervise/network/proxy.h"
+#include "supervise/network/terminator.h"
 
 namespace native_runner {
 
@@ -103,8 +104,8 @@ void Tunnel::Decided(Admission admission) {
     return Refuse(false, admission.reason, DialState::kNotPermitted);
   }
   is_admitted_ = true;
-  if (parts().IsHttp(port_)) return SpeakHttp();
-  if (is_transparent() && parts().IsTls(port_)) return BeginCheck();
+  if (!ends_tls() && parts().IsHttp(port_)) return SpeakHttp();
+  if (is_transparent() && IsTls()) return BeginCheck();
   Dial();
 }
 
@@ -129,8 +130,16 @@ void Tunnel::DialEnded(Dialled dialled) {
   if (!client_.Flush() || !client_.output.empty()) {
     return Abandon("the client did not take the proxy's answer");
   }
-  if (!is_transparent() && parts().IsTls(port_)) return BeginCheck();
+  if (!is_transparent() && IsTls()) return BeginCheck();
   Proceed();
+}
+
+bool Tunnel::ends_tls() const {
+  return parts().policy->EndsTls(std::get<HostName>(host_), port_);
+}
+
+bool Tunnel::IsTls() const {
+  return ends_tls() || parts().IsTls(port_);
 }
 
 void Tunnel::BeginCheck() {
@@ -173,10 +182,38 @@ void Tunnel::Check() {
 }
 
 void Tunnel::Proceed() {
+  if (ends_tls()) return EndTls();
+  RelayTo(std::move(host_stream_));
+}
+
+// Puts the terminator between the command and the host: the command's bytes are relayed to it, so
+// that they are counted, bounded and ended as all are.
+void Tunnel::EndTls() {
+  const std::uint64_t run = parts().recorder->terminator_run();
+  auto ends = MakeTerminatorChannel();
+  if (!ends || !LeavesDescriptors(ends->ours.get())) {
+    return Refuse(true, "the host has no descriptors left", DialState::kFailed);
+  }
+  SocketStream towards(std::move(ends->ours));
+  if (!towards.Open(parts().loop)) {
+    return Refuse(true, "the host can't watch its socket", DialState::kFailed);
+  }
+  TerminatedConnection connection{.client = std::move(ends->theirs),
+                                  .host = host_stream_.Release(),
+                                  .run = run,
+                                  .port = port_,
+                                  .name = std::get<HostName>(host_).text()};
+  if (run == 0 || !HandToTerminator(parts().policy->termination->channel, std::move(connection))) {
+    return Refuse(true, "nothing on the host ends its TLS", DialState::kFailed);
+  }
+  RelayTo(std::move(towards));
+}
+
+void Tunnel::RelayTo(SocketStream host) {
   is_over_ = true;
   auto record = parts().recorder->Opened(RecordOf(true, ""), started_ns());
   Become(std::make_unique<Relayed>(&parts(), connections(), started_ns(), std::move(client_),
-                                   std::move(host_stream_), std::move(record)));
+                                   std::move(host), std::move(record)));
 }
 
 void Tunnel::SpeakHttp() {

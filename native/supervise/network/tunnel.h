@@ -57,6 +57,10 @@ class Tunnel : public Connection {
   void BeginCheck();
   void Check();
   void Proceed();
+  void EndTls();
+  void RelayTo(SocketStream host);
+  bool ends_tls() const;  // once it is admitted
+  bool IsTls() const;
   void SpeakHttp();
 
   ConnectionRecord RecordOf(bool allowed, std::string reason) const;

@@ -21,6 +21,8 @@ class Descriptor {
   int get() const { return fd_; }
   bool valid() const { return fd_ >= 0; }
   void Close();
+  // Leaves the descriptor open, to whoever gets the number.
+  [[nodiscard]] int Release() { return std::exchange(fd_, -1); }
 
  private:
   int fd_ = -1;

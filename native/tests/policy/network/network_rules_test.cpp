@@ -148,5 +148,42 @@ TEST(NetworkRules, HaveOneTextForWhatDecidesAlike) {
             text({.allow = {}, .deny = {"a.test:80", "a.test:443"}, .allow_private = {}}));
 }
 
+TlsTermination TerminationOf(const std::vector<std::string>& hosts,
+                             const std::vector<std::string>& plain) {
+  TlsTermination made;
+  for (const std::string& host : hosts)
+    made.hosts.push_back(ReadHostRule(host, "hosts").value());
+  for (const std::string& host : plain)
+    made.plain.push_back(ReadHostRule(host, "plain").value());
+  return made;
+}
+
+TEST(TlsTermination, IsOfItsHostsAndPorts) {
+  const TlsTermination made = TerminationOf({"a.test:443", "*.b.test:8443"}, {"a.test:80"});
+  const auto name = [](const char* text) { return ParseHostName(text).value(); };
+  EXPECT_TRUE(made.Covers(name("A.test"), 443));
+  EXPECT_FALSE(made.Covers(name("a.test"), 8443));
+  EXPECT_FALSE(made.Covers(name("x.a.test"), 443));
+  EXPECT_TRUE(made.Covers(name("x.b.test"), 8443));
+  EXPECT_FALSE(made.Covers(name("b.test"), 8443));
+  EXPECT_TRUE(made.RefusesPlain(name("a.test"), 80));
+  EXPECT_FALSE(made.RefusesPlain(name("a.test"), 443));
+  EXPECT_FALSE(made.RefusesPlain(name("x.b.test"), 80));
+}
+
+TEST(TlsTermination, IsPartOfThePolicysText) {
+  NetworkPolicy policy{
+      .rules =
+          ReadNetworkRules({.allow = {"a.test:443"}, .deny = {}, .allow_private = {}}).value()};
+  EXPECT_EQ(NetworkPolicyText(policy), "allow a.test:443\n");
+  EXPECT_FALSE(policy.EndsTls(ParseHostName("a.test").value(), 443));
+  auto made = TerminationOf({"a.test:443"}, {});
+  made.texts = {"secret TOKEN placeholder [\"a.test:443\"]"};
+  policy.termination = std::make_shared<const TlsTermination>(std::move(made));
+  EXPECT_EQ(NetworkPolicyText(policy),
+            "allow a.test:443\nsecret TOKEN placeholder [\"a.test:443\"]\n");
+  EXPECT_TRUE(policy.EndsTls(ParseHostName("a.test").value(), 443));
+}
+
 }  // namespace
 }  // namespace native_runner

@@ -55,6 +55,7 @@ NetworkHost::NetworkHost(Setup setup) {
   auto rules = ReadNetworkRules(setup.rules);
   EXPECT_TRUE(rules);
   auto policy = std::make_shared<NetworkPolicy>();
+  policy->termination = setup.termination;
   policy->rules = std::move(*rules);
   policy->asker = 7;
   network_ = std::make_unique<SandboxNetwork>(policy, &questions_, std::move(setup.options));
@@ -89,7 +90,7 @@ NetworkHost::NetworkHost(Setup setup) {
   EXPECT_TRUE(network_->is_complete());
   thread_ = std::thread([this] { Run(); });
   On([this] { EXPECT_TRUE(network_->Start(&loop_)); });
-  if (setup.enters) command_ = Enter({"prog", "arg"});
+  if (setup.enters) command_ = Enter({"prog", "arg"}, setup.terminator_run);
 }
 
 NetworkHost::~NetworkHost() {
@@ -121,14 +122,16 @@ void NetworkHost::On(const std::function<void()>& what) {
   done.get_future().wait();
 }
 
-std::uint64_t NetworkHost::Enter(std::vector<std::string> argv) {
+std::uint64_t NetworkHost::Enter(std::vector<std::string> argv, std::uint64_t terminator_run) {
   std::uint64_t command = 0;
   On([&] {
-    command =
-        network_->Enter(std::move(argv), [this](RecordEvent event, const ConnectionRecord& record) {
+    command = network_->Enter(
+        std::move(argv),
+        [this](RecordEvent event, const ConnectionRecord& record) {
           const std::lock_guard lock(mutex_);
           events_.emplace_back(event, record);
-        });
+        },
+        terminator_run);
   });
   return command;
 }

@@ -45,6 +45,8 @@ class NetworkHost {
     NetworkOptions options;
     const char* transparent = "127.1.0.1";
     bool enters = true;
+    std::shared_ptr<const TlsTermination> termination = nullptr;
+    std::uint64_t terminator_run = 0;  // of the command that is entered at first
   };
 
   explicit NetworkHost(Setup setup);
@@ -59,7 +61,7 @@ class NetworkHost {
 
   // Runs it on the loop's thread, and waits.
   void On(const std::function<void()>& what);
-  std::uint64_t Enter(std::vector<std::string> argv);
+  std::uint64_t Enter(std::vector<std::string> argv, std::uint64_t terminator_run = 0);
   ConnectionLog Leave(std::uint64_t command);
   ConnectionLog Leave() { return Leave(command_); }
   void Close();
