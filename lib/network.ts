@@ -7,10 +7,12 @@ import { isIP } from "node:net";
 import { domainToASCII } from "node:url";
 
 import type { NativeNetwork, OnNetworkQuestion } from "../types/addon.js";
-import type { BubblewrapNetwork, NetworkByDomain, NetworkPreset } from "../types/public.js";
+import type { BubblewrapNetwork, NetworkByDomain, NetworkPreset, Secret } from "../types/public.js";
 import { invalidType, invalidValue } from "./errors.js";
 import { expectFields, type FieldsOf, suggestion } from "./fields.js";
 import { loadAddon } from "./native.js";
+import { secretsPolicy } from "./secrets/policy.js";
+import { RunnerSecrets } from "./secrets/runner-secrets.js";
 
 const kFields: FieldsOf<NetworkByDomain> = {
   allow: true,
@@ -18,6 +20,8 @@ const kFields: FieldsOf<NetworkByDomain> = {
   allowPrivate: true,
   presets: true,
   onRequest: true,
+  secrets: true,
+  http: true,
 };
 
 /** The option in two forms: a copy of the given value, and the form for the addon. */
@@ -26,7 +30,16 @@ type NetworkOption = {
   own: BubblewrapNetwork;
   /** The addon checks the elements of the lists. */
   native: NativeNetwork;
+  /** Of its secrets and rules for requests; undefined: it has none. */
+  secrets: RunnerSecrets | undefined;
 };
+
+/** The options of runners, by their copies: what derives from a runner shares its secrets' authority. */
+const known = new WeakMap<object, NetworkOption>();
+
+/** A copy for readers of a runner, without values: it may be printed. */
+const withoutValues = (secrets: readonly Secret[]): readonly Omit<Secret, "value">[] =>
+  Object.freeze(secrets.map(({ value: _, ...rest }) => Object.freeze({ ...rest })));
 
 function hostsOf(presets: unknown): string[] {
   if (presets === undefined) return [];
@@ -56,10 +69,15 @@ const named = (list: unknown): unknown => (Array.isArray(list) ? list.map(inAsci
  */
 export function networkOption(network: unknown): NetworkOption {
   if (typeof network !== "object" || network === null || Array.isArray(network)) {
-    return { own: network as BubblewrapNetwork, native: network as NativeNetwork };
+    const [own, native] = [network as BubblewrapNetwork, network as NativeNetwork];
+    return { own, native, secrets: undefined };
   }
+  const taken = known.get(network);
+  if (taken !== undefined) return taken;
   expectFields(network, "network", kFields);
-  const { allow, deny, allowPrivate, presets, onRequest } = network as NetworkByDomain;
+  const { allow, deny, allowPrivate, presets, onRequest, secrets, http } =
+    network as NetworkByDomain;
+  const policy = secretsPolicy({ secrets, http });
   const own: NetworkByDomain = Object.freeze(
     Object.assign(Object.create(null), {
       ...(allow !== undefined && { allow: frozen(allow) }),
@@ -67,6 +85,8 @@ export function networkOption(network: unknown): NetworkOption {
       ...(allowPrivate !== undefined && { allowPrivate: frozen(allowPrivate) }),
       ...(presets !== undefined && { presets: frozen(presets) }),
       ...(onRequest !== undefined && { onRequest }),
+      ...(secrets !== undefined && { secrets: withoutValues(secrets) }),
+      ...(http !== undefined && { http: frozen(http) }),
     }),
   );
   const mayBeEmpty = own.presets !== undefined || own.onRequest !== undefined;
@@ -78,7 +98,11 @@ export function networkOption(network: unknown): NetworkOption {
     allowPrivate: named(own.allowPrivate),
     onRequest: typeof onRequest === "function" ? askerOf(onRequest) : onRequest,
   });
-  return { own, native };
+  const runnerSecrets = policy && new RunnerSecrets(policy);
+  if (runnerSecrets !== undefined) native.termination = runnerSecrets.termination();
+  const option = { own, native, secrets: runnerSecrets };
+  known.set(own, option);
+  return option;
 }
 
 /** Returns a copy of the options, without a prototype, with the network in the addon's form. */

@@ -119,7 +119,7 @@ function buildTypeScript() {
   rmSync(inRoot("dist"), { recursive: true, force: true });
   run(process.execPath, [nodeProgram("typescript", "tsc"), "-p", "tsconfig.build.json"]);
   run(process.execPath, [inRoot("scripts", "build-page.mjs")]);
-  run(process.execPath, [inRoot("scripts", "build-mcp-sdk.mjs")]);
+  run(process.execPath, [inRoot("scripts", "build-bundles.mjs")]);
   run(process.execPath, [inRoot("scripts", "build-man.mjs")]);
   const cli = inRoot("dist", "cli", "main.js");
   if (existsSync(cli)) chmodSync(cli, 0o755);

@@ -3,8 +3,19 @@
 import type { NativeLimits } from "./run.js";
 import type { NativeMount } from "./runner-options.js";
 
-/** The kind of access that was refused. "other": a system call, or use beyond a limit. */
-export type DenialKind = "read" | "write" | "exec" | "connect" | "resolve" | "other";
+/**
+ * The kind of access that was refused. "request": a request that no rule of its host allows. "secret": a
+ * placeholder that was sent where its value may not go. "other": a system call, or use beyond a limit.
+ */
+export type DenialKind =
+  | "read"
+  | "write"
+  | "exec"
+  | "connect"
+  | "resolve"
+  | "request"
+  | "secret"
+  | "other";
 
 /** The layer that refused. "network": the sandbox's network, or the rules of a network by domain. */
 export type DeniedBy = "bubblewrap" | "landlock" | "firejail" | "seccomp" | "network" | "limits";

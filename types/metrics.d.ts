@@ -3,7 +3,13 @@
  * code.
  */
 
-import type { NetworkConnection, Outcome, PoolState, SandboxedAuditRecord } from "./public.js";
+import type {
+  HttpRequestRecord,
+  NetworkConnection,
+  Outcome,
+  PoolState,
+  SandboxedAuditRecord,
+} from "./public.js";
 import type { TransactionAudit } from "./transaction.js";
 
 /** Durations of one phase of the runs, in milliseconds. All 0 if no run reached it. */
@@ -87,6 +93,8 @@ export type NetworkMetrics = {
    * host names.
    */
   byRule: Record<string, ConnectionMetrics>;
+  /** Requests to hosts with secrets or rules: passed on, refused, and of these with a misused placeholder. */
+  requests: Record<"allowed" | "refused" | "misused", number>;
 };
 
 /** Activity of a runner since it was created. Survives `JSON.stringify`. */
@@ -212,4 +220,19 @@ export type ConnectionMessage = {
   event: ConnectionEvent;
   /** As in the audit record; for an open connection, its current state. */
   connection: NetworkConnection;
+};
+
+/**
+ * Published on `@openagentic/native-runner:request` for each request to a host with secrets or rules, when it is
+ * answered or refused, while the command runs. Never has a secret's value.
+ */
+export type RequestMessage = {
+  /** See {@link RunStartMessage}. */
+  run: number;
+  /** See {@link RunStartMessage}. */
+  runner: number;
+  /** As in the audit record. */
+  policyHash: string;
+  /** As in the audit record. */
+  request: HttpRequestRecord;
 };

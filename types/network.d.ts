@@ -57,6 +57,88 @@ export type NetworkByDomain = {
    * requests are denied.
    */
   onRequest?: ((request: NetworkRequest) => NetworkAnswer | Promise<NetworkAnswer>) | undefined;
+  /**
+   * Credentials that commands use and never have; docs/secrets.md. A command's environment has a placeholder
+   * for each; the value is put into requests on the host, for the named hosts only. At most 64. Default none.
+   */
+  secrets?: readonly Secret[] | undefined;
+  /**
+   * Rules for requests. A request to a host that a rule names is refused unless one of that host's rules
+   * allows it; hosts without a rule are not affected. Default none.
+   */
+  http?: readonly HttpRule[] | undefined;
+};
+
+/** A secret's value, and how long it may be used. */
+export type SecretValue = {
+  /** The value: 12 to 16,384 printable ASCII characters. */
+  value: string;
+  /** When it has to be asked for again. */
+  expiresAt: Date;
+};
+
+/** A credential that commands use without having it. */
+export type Secret = {
+  /** The variable of the command's environment that holds the placeholder. */
+  name: string;
+  /**
+   * The value: 12 to 16,384 printable ASCII characters. A function is asked when the first request needs the
+   * value, once for all that wait. A text that it returns is kept for the run or session, a
+   * {@link SecretValue} until it expires. If it throws, the request is answered with 502.
+   */
+  value: string | (() => string | SecretValue | Promise<string | SecretValue>);
+  /**
+   * Where the value may go: "host", "host:port", "host/path" or "host/path/*", for https. "*.domain" covers the
+   * names below a domain that has a dot. Without a port: 443. They have to be allowed as well.
+   */
+  hosts: readonly string[];
+  /**
+   * How it gets into a request. "placeholder": where the command has put its placeholder, in a header, in the
+   * base64 of Basic credentials, or in the query. The others set the credential in every request to the hosts,
+   * whatever the command sent. Default "placeholder".
+   */
+  as?: "placeholder" | "bearer" | "basic" | { header: string } | { query: string } | undefined;
+  /** The user name for `as: "basic"`. Default "x-access-token". */
+  username?: string | undefined;
+  /**
+   * What becomes of a request that sends the placeholder where the value may not go. "refuse": it is answered
+   * with 403; "end": the run is ended as well, with the limit "secret". Default "refuse".
+   */
+  onMisuse?: "refuse" | "end" | undefined;
+};
+
+/** Requests that are allowed; the first rule of a host that allows a request decides. */
+export type HttpRule = {
+  /** "host", "host:port" or "*.domain". Without a port: 443, and plain HTTP to the host is refused. */
+  host: string;
+  /** Methods in upper case. Default: all. */
+  methods?: readonly string[] | undefined;
+  /** Paths, or "/path/*" for all below; they are compared decoded and normalised. Default: all. */
+  paths?: readonly string[] | undefined;
+};
+
+/** A request to a host with a secret or a rule. */
+export type HttpRequestRecord = {
+  /** The host's name. */
+  host: string;
+  /** The port. */
+  port: number;
+  /** The method, as sent. */
+  method: string;
+  /** The path, as sent, without the query. */
+  path: string;
+  /** The status of the answer; absent if there was none. */
+  status?: number;
+  /** Names of the secrets that were put in, or of the one that was misused, separated by commas. */
+  secret?: string;
+  /** The decision. */
+  verdict: "allowed" | "refused";
+  /** The rule that allowed it, as "METHOD host/path". */
+  rule?: string;
+  /** Why it was refused, or failed, as a clause. */
+  reason?: string;
+  /** Milliseconds until the answer began, or until it was refused. */
+  durationMs: number;
 };
 
 /** A connection that a command made or was refused. */

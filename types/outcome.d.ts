@@ -43,8 +43,8 @@ export type Outcome =
   | {
       /** A resource limit ended the command; `exitCode` is 128 + the signal's number, or 137. */
       kind: "limit-exceeded";
-      /** The limit that was exceeded. */
-      limit: keyof NativeLimits;
+      /** The limit that was exceeded; "secret": a placeholder went where its value may not (`onMisuse: "end"`). */
+      limit: keyof NativeLimits | "secret";
     }
   | {
       /** The `lease` was not renewed in time, or had expired before the start; `exitCode` is 137. */

@@ -9,7 +9,7 @@
 
 import type { Denial, ExplainMode } from "./denials.js";
 import type { Lease } from "./lease.js";
-import type { NetworkConnection } from "./network.js";
+import type { HttpRequestRecord, NetworkConnection } from "./network.js";
 import type { Outcome } from "./outcome.js";
 import type { KillProof, RunTiming } from "./run-timing.js";
 
@@ -167,6 +167,10 @@ export type NativeAuditRecord = {
   connections?: NetworkConnection[] | undefined;
   /** Number of connections that are not listed. */
   connectionsOmitted?: number | undefined;
+  /** The requests to hosts with secrets or rules; the first 1,000. */
+  requests?: HttpRequestRecord[] | undefined;
+  /** Number of requests that are not listed. */
+  requestsOmitted?: number | undefined;
   /** Accesses that the sandbox refused. */
   denials?: Denial[] | undefined;
   /** Number of denials that are not listed. */
@@ -279,6 +283,13 @@ export type SandboxedAuditRecord = {
   connections?: NetworkConnection[];
   /** Number of connections that are not listed; absent if all are listed. */
   connectionsOmitted?: number;
+  /**
+   * Requests to hosts with secrets or rules (`network.secrets`, `network.http`), in the order in which they were
+   * answered; at most 1,000. Present only with either option.
+   */
+  requests?: HttpRequestRecord[];
+  /** Number of requests that are not listed; absent if all are listed. */
+  requestsOmitted?: number;
   /** Accesses that the sandbox refused; absent if it refused none. */
   denials?: Denial[];
   /** Number of denials that are not listed; absent if all are listed. */

@@ -74,7 +74,10 @@ describe("metrics", () => {
         paths: 0,
         bytes: 0,
       },
-      network: { allowed: 0, denied: 0, omitted: 0, byRule: {} },
+      network: {
+        ...{ allowed: 0, denied: 0, omitted: 0, byRule: {} },
+        requests: { allowed: 0, refused: 0, misused: 0 },
+      },
     } satisfies RunnerMetrics);
     expect(JSON.parse(JSON.stringify(metrics))).toEqual(metrics);
   });

@@ -28,7 +28,8 @@ const audit = (connections?: NetworkConnection[], connectionsOmitted?: number) =
 test("connections are counted by verdict, and bytes by the rule that allowed them", () => {
   const counts = new NetworkCounts();
   counts.ended(audit());
-  expect(counts.snapshot()).toEqual({ allowed: 0, denied: 0, omitted: 0, byRule: {} });
+  const requests = { allowed: 0, refused: 0, misused: 0 };
+  expect(counts.snapshot()).toEqual({ allowed: 0, denied: 0, omitted: 0, byRule: {}, requests });
   counts.ended(audit([]));
   counts.ended(
     audit(
@@ -51,7 +52,22 @@ test("connections are counted by verdict, and bytes by the rule that allowed the
       "*.a.test": { connections: 1, bytesOut: 3, bytesIn: 7 },
       onRequest: { connections: 1, bytesOut: 3, bytesIn: 5 },
     },
+    requests,
   });
+});
+
+test("requests are counted by verdict, and misused placeholders", () => {
+  const counts = new NetworkCounts();
+  const verdicts = ["allowed", "refused", "allowed", "refused"];
+  counts.ended({
+    ...audit([]),
+    requests: verdicts.map((verdict) => ({ verdict })),
+    denials: [
+      { kind: "secret", count: 3 },
+      { kind: "request", count: 1 },
+    ],
+  } as SandboxedAuditRecord);
+  expect(counts.snapshot().requests).toEqual({ allowed: 2, refused: 2, misused: 3 });
 });
 
 test("what a command chooses does not grow the counts", () => {

@@ -68,7 +68,7 @@ test.each([
   [
     { allow: [], hosts: [] },
     value(
-      'Unknown field "hosts" in `network`; there are `allow`, `deny`, `allowPrivate`, `presets`, `onRequest`',
+      'Unknown field "hosts" in `network`; there are `allow`, `deny`, `allowPrivate`, `presets`, `onRequest`, `secrets`, `http`',
     ),
   ],
   [{ presets: "npm" }, type('Expected `network.presets` to be an array of presets, got "npm"')],

@@ -37,7 +37,7 @@ export async function loadMcpSdk<Sdk extends McpSdk = McpSdk>(
  */
 export function loadOwnMcpSdk(): Promise<McpSdk & McpStdio> {
   return loadMcpSdk(async () => {
-    const copy = builtFile("mcp/sdk-copy.js"); // by scripts/build-mcp-sdk.mjs
+    const copy = builtFile("mcp/sdk-copy.js"); // by scripts/build-bundles.mjs
     if (existsSync(copy)) return (await import(copy.href)) as McpSdk & McpStdio;
     const [sdk, stdio] = await Promise.all([
       import("@modelcontextprotocol/server"),

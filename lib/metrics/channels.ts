@@ -13,11 +13,12 @@ import type { NativeContext, NativeRequest, NativeRun } from "../../types/addon.
 import type {
   ConnectionMessage,
   PoolMessage,
+  RequestMessage,
   RunEndMessage,
   RunStartMessage,
   TransactionMessage,
 } from "../../types/metrics.js";
-import type { PoolState, SandboxedExecResult } from "../../types/public.js";
+import type { HttpRequestRecord, PoolState, SandboxedExecResult } from "../../types/public.js";
 import type { TransactionAudit } from "../../types/transaction.js";
 import { fromNative } from "../errors.js";
 import { bytesOf } from "./run-metrics.js";
@@ -25,6 +26,7 @@ import { bytesOf } from "./run-metrics.js";
 const kPackage = "@openagentic/native-runner";
 const kRunStart: Channel = channel(`${kPackage}:run.start`);
 const kConnection: Channel = channel(`${kPackage}:connection`);
+const kRequest: Channel = channel(`${kPackage}:request`);
 const kRunEnd: Channel = channel(`${kPackage}:run.end`);
 const kTransaction: Channel = channel(`${kPackage}:transaction`);
 const kPool: Channel = channel(`${kPackage}:pool`);
@@ -77,6 +79,15 @@ export class Channels {
       kConnection.publish(message);
     };
     return AsyncResource.bind(publish); // the addon calls outside of the run's async context
+  }
+
+  /** Returns the function for a run's requests; undefined without subscribers. */
+  onRequest(policyHash: string): ((run: number, request: HttpRequestRecord) => void) | undefined {
+    if (!kRequest.hasSubscribers) return undefined;
+    return AsyncResource.bind((run: number, request: HttpRequestRecord) => {
+      const message: RequestMessage = { run, runner: this.#runner, policyHash, request };
+      kRequest.publish(message);
+    });
   }
 
   failed({ id }: NativeRun, error: unknown, policyHash: string): void {

@@ -49,6 +49,11 @@ export class RunMeter {
     return this.#channels.onConnection(policyHash);
   }
 
+  /** Returns the callback for a new run's requests; undefined without subscribers. */
+  onRequest(policyHash: string): ReturnType<Channels["onRequest"]> {
+    return this.#channels.onRequest(policyHash);
+  }
+
   /** Settles as the run does, after counting it. */
   async follow(
     run: NativeRun,

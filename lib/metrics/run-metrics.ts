@@ -187,9 +187,17 @@ export class NetworkCounts {
   #denied = 0;
   #omitted = 0;
   readonly #byRule = new Map<string, ConnectionMetrics>();
+  readonly #requests: NetworkMetrics["requests"] = { allowed: 0, refused: 0, misused: 0 };
 
-  ended({ connections, connectionsOmitted = 0 }: SandboxedAuditRecord): void {
+  ended({
+    connections,
+    connectionsOmitted = 0,
+    requests = [],
+    denials = [],
+  }: SandboxedAuditRecord): void {
     this.#omitted += connectionsOmitted;
+    for (const { verdict } of requests) this.#requests[verdict] += 1;
+    for (const { kind, count } of denials) if (kind === "secret") this.#requests.misused += count;
     for (const connection of connections ?? []) this.#add(connection);
   }
 
@@ -214,6 +222,7 @@ export class NetworkCounts {
       denied: this.#denied,
       omitted: this.#omitted,
       byRule: Object.fromEntries(byRule),
+      requests: { ...this.#requests },
     };
   }
 }

@@ -19,6 +19,7 @@ import {
   kReadOnlyOfHome,
 } from "../protected-paths.js";
 import type { Supervised } from "../runners/supervised.js";
+import type { RunnerSecrets } from "../secrets/runner-secrets.js";
 import { outputText } from "./output-text.js";
 import { ProjectTransaction, projectRunner, workingRunner } from "./project-runner.js";
 
@@ -169,6 +170,7 @@ export class Bwrap {
   readonly #timeoutMs: number;
   readonly #transaction: ProjectTransaction | undefined;
   readonly #sink: AuditSink | undefined;
+  readonly #secrets: RunnerSecrets | undefined;
   #runner: Promise<Supervised> | undefined;
 
   /**
@@ -200,6 +202,7 @@ export class Bwrap {
     this.folders = Object.freeze(folders.bound);
     const network = chosenNetwork(allowNetwork, own.network);
     this.allowNetwork = network.own === "allow";
+    this.#secrets = network.secrets;
     this.#native = {
       bwrapPath: own.bwrapPath,
       folders: folders.bound,
@@ -297,6 +300,7 @@ export class Bwrap {
 
   async #makeRunner(): Promise<Supervised> {
     const runner = await workingRunner(this.#native);
+    runner.secrets = this.#secrets;
     runner.meter.recordTo(this.#sink);
     return runner;
   }

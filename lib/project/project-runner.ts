@@ -94,7 +94,9 @@ const known = new Map<string, Promise<Nesting>>();
  * @throws (rejects) SandboxError if bwrap or the addon is missing.
  */
 export async function nestingFor(options: ProjectRunnerOptions): Promise<Nesting> {
-  const key = JSON.stringify([options.bwrapPath, options.network, options.home]);
+  const { bwrapPath, network, home } = options;
+  const byDomain = typeof network === "object" ? { ...network, termination: undefined } : network;
+  const key = JSON.stringify([bwrapPath, byDomain, home]);
   const answer = known.get(key) ?? findNesting(options);
   known.set(key, answer);
   const found = await answer.catch((error: unknown) => {

@@ -112,6 +112,7 @@ export class BubblewrapNativeRunner extends SessionRunner {
       (addon) => new addon.BubblewrapNativeRunner(natively, taken?.handle),
     );
     supervised.home = new HomeSource(own, taken?.home);
+    supervised.secrets = asked.secrets;
     supervised.meter.recordTo(sink);
     super(
       supervised,

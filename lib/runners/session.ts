@@ -15,6 +15,7 @@ import type {
 import { fromNative, invalidType, SandboxError, withResults } from "../errors.js";
 import { copyOptions, expectFields, type FieldsOf } from "../fields.js";
 import type { RunMeter } from "../metrics/run-meter.js";
+import type { RunnerSecrets } from "../secrets/runner-secrets.js";
 import { checkSignal, onAbort } from "./abort.js";
 import { waitForPort } from "./sandbox-process.js";
 import { type HomeKeeper, type Ready, Supervised } from "./supervised.js";
@@ -158,19 +159,22 @@ export class Sessions {
   readonly #open = new Set<Open>();
   readonly #ready: Ready;
   readonly #home: () => HomeKeeper | undefined;
+  readonly #secrets: () => RunnerSecrets | undefined;
   #isClosed = false;
 
-  /** @param meter the runner's, like `ready` and `home`. */
+  /** @param meter the runner's, like the others. */
   constructor(
     make: (addon: NativeAddon, options: SessionOptions) => SessionHandle,
     meter: RunMeter,
     ready: Ready,
     home: () => HomeKeeper | undefined,
+    secrets: () => RunnerSecrets | undefined,
   ) {
     this.#make = make;
     this.#meter = meter;
     this.#ready = ready;
     this.#home = home;
+    this.#secrets = secrets;
   }
 
   async open(options: SessionOptions = {}): Promise<NativeSession> {
@@ -186,6 +190,8 @@ export class Sessions {
     supervised.ready = this.#ready;
     const view = this.#home()?.current(); // for as long as the session lives
     if (view !== undefined) supervised.home = { current: () => view };
+    supervised.secrets = this.#secrets();
+    await supervised.secrets?.ready();
     const opening = Session.open(supervised);
     this.#opening.set(supervised, opening);
     try {
@@ -199,7 +205,10 @@ export class Sessions {
       const entry: Open = { session: new WeakRef(session), handle, ended: session.ended };
       const open = this.#open;
       open.add(entry);
-      void entry.ended.then(() => open.delete(entry));
+      void entry.ended.then(() => {
+        open.delete(entry);
+        supervised.endSecrets();
+      });
       return session;
     } finally {
       this.#opening.delete(supervised);

@@ -108,6 +108,7 @@ export abstract class SessionRunner extends SupervisedRunner {
       supervised.meter,
       (hasWaited) => supervised.ready(hasWaited),
       () => supervised.home,
+      () => supervised.secrets,
     );
   }
 

@@ -12,13 +12,16 @@ import type {
   NativeContext,
   NativeHomeView,
   NativeRequest,
+  NativeRun,
   NativeSpawnRequest,
+  NativeTrust,
   RunnerHandle,
   StreamRelay,
 } from "../../types/addon.js";
 import type { RunnerMetrics } from "../../types/metrics.js";
 import type {
   BubblewrapExplanation,
+  HttpRequestRecord,
   NativeSpawnInput,
   PoolState,
   RunnerExecInput,
@@ -33,6 +36,7 @@ import { definedOnly, expectObject, unknownField } from "../fields.js";
 import { withOptionGuess } from "../guesses.js";
 import { RunMeter } from "../metrics/run-meter.js";
 import { loadAddon } from "../native.js";
+import type { RunnerSecrets, SecretsOfRun } from "../secrets/runner-secrets.js";
 import { Callbacks, checkSignal, onAbort } from "./abort.js";
 import { leaseHandle } from "./lease.js";
 import { LiveProcess } from "./sandbox-process.js";
@@ -71,6 +75,11 @@ export class Supervised<Handle extends RunnerHandle = RunnerHandle> {
   /** Asked before each of them; undefined: sandboxes show neither home nor tools. */
   home: HomeKeeper | undefined;
   #shown: NativeHomeView | undefined;
+  /** Of its network; undefined: it has neither secrets nor rules for requests. */
+  secrets: RunnerSecrets | undefined;
+  #trusted: NativeTrust | undefined;
+  /** A session's, for all of its commands. */
+  #ofSession: SecretsOfRun | undefined;
   #policyHash: string | undefined;
   readonly #runs = new Map<number, Promise<unknown>>();
   #closed: Promise<void> | undefined;
@@ -111,11 +120,16 @@ export class Supervised<Handle extends RunnerHandle = RunnerHandle> {
     return "failure" in this.#state ? 0 : this.#state.handle.poolNumber();
   }
 
+  /** Undefined: a call begins at once. */
+  #waits(hasWaited = false): Promise<void> | undefined {
+    return this.ready(hasWaited) ?? this.secrets?.ready();
+  }
+
   /** Performs one call completely; only rejects, never throws. */
   async exec(input: RunnerExecInput): Promise<SandboxedExecResult> {
     this.meter.called();
     try {
-      for (let waits = this.ready(); waits; waits = this.ready(true)) await waits;
+      for (let waits = this.#waits(); waits; waits = this.#waits(true)) await waits;
       return await this.#run(input);
     } catch (error) {
       throw fromNative(error);
@@ -126,18 +140,24 @@ export class Supervised<Handle extends RunnerHandle = RunnerHandle> {
   async spawn(input: NativeSpawnInput): Promise<SandboxProcess> {
     this.meter.called();
     try {
-      for (let waits = this.ready(); waits; waits = this.ready(true)) await waits;
+      for (let waits = this.#waits(); waits; waits = this.#waits(true)) await waits;
       const handle = this.furnished();
       const context = this.#context();
       expectObject(input, "input");
       const signal = checkSignal(input.signal);
       const request = spawnRequestOf(input);
+      const secrets = this.#secretsOfRun();
+      if (secrets !== undefined) {
+        context.terminatorRun = secrets.run;
+        request.env = withPlaceholders(request.env, secrets.env);
+      }
       if (isExplained(request)) context.advice = adviceLists(realPathIfAnswering);
       // If reported after the call, it would be too late for a command that starts at once.
       if (signal?.aborted) context.isAborted = true;
-      const live = new LiveProcess(handle, request, context, async (run) =>
-        withReason(await this.meter.follow(run, request, context.policyHash), signal),
-      );
+      const live = new LiveProcess(handle, request, context, async (run) => {
+        const settled = this.#settled(secrets, handle, () => run);
+        return withReason(await this.meter.follow(settled, request, context.policyHash), signal);
+      });
       const unsubscribe = onAbort(signal, () => handle.abort(live.id));
       const settled = live.result.finally(() => {
         this.#runs.delete(live.id);
@@ -163,11 +183,13 @@ export class Supervised<Handle extends RunnerHandle = RunnerHandle> {
   /** Returns what `exec` would do. */
   async explain(input: RunnerExecInput): Promise<BubblewrapExplanation> {
     try {
-      for (let waits = this.ready(); waits; waits = this.ready(true)) await waits;
+      for (let waits = this.#waits(); waits; waits = this.#waits(true)) await waits;
       const handle = this.furnished();
       const context = this.#context();
       const isObject = typeof input === "object" && input !== null;
-      const request = isObject ? requestOf(input, new Callbacks()) : input;
+      const secrets = this.#secretsOfRun();
+      if (!this.#isSession) secrets?.close(); // only its variables are needed
+      const request = isObject ? requestOf(input, new Callbacks(), secrets?.env) : input;
       const plan = handle.explain(request, context);
       const { outcome, audits } = await plan.done;
       if (outcome.kind === "setup-failed") {
@@ -191,7 +213,7 @@ export class Supervised<Handle extends RunnerHandle = RunnerHandle> {
   /** Fills the pool; resolves with the number of prewarmed sandboxes then ready. */
   async warm(): Promise<number> {
     try {
-      for (let waits = this.ready(); waits; waits = this.ready(true)) await waits;
+      for (let waits = this.#waits(); waits; waits = this.#waits(true)) await waits;
       return await this.furnished().warm();
     } catch (error) {
       throw fromNative(error);
@@ -231,12 +253,18 @@ export class Supervised<Handle extends RunnerHandle = RunnerHandle> {
     this.#earlier = { ...this.pool(), standing: 0 };
     this.#state = this.#begin(loadAddon());
     this.#shown = undefined;
+    this.#trusted = undefined;
   }
 
   /** Aborts all runs, ends the pool, and resolves when no process remains; no later run starts. */
   close(): Promise<void> {
     this.#closed ??= this.#close();
     return this.#closed;
+  }
+
+  /** Serves no more requests of a session that has ended. */
+  endSecrets(): void {
+    this.#ofSession?.close();
   }
 
   async #close(): Promise<void> {
@@ -269,6 +297,11 @@ export class Supervised<Handle extends RunnerHandle = RunnerHandle> {
       this.#shown = view;
       this.#policyHash = undefined;
     }
+    const trust = this.secrets?.trust();
+    if (trust !== undefined && trust !== this.#trusted) {
+      handle.trust(trust);
+      this.#trusted = trust;
+    }
     return handle;
   }
 
@@ -285,6 +318,33 @@ export class Supervised<Handle extends RunnerHandle = RunnerHandle> {
     return { policyHash, ...hostEnvironment(), ...reported };
   }
 
+  /** Returns what a command has in the place of secrets; a session's commands share it. */
+  #secretsOfRun(): SecretsOfRun | undefined {
+    if (!this.#isSession) return this.secrets?.open();
+    this.#ofSession ??= this.secrets?.open();
+    return this.#ofSession;
+  }
+
+  /** Starts a run whose result tells of its requests. */
+  #settled(secrets: SecretsOfRun | undefined, handle: Handle, start: () => NativeRun): NativeRun {
+    if (secrets === undefined) return start();
+    let id = 0;
+    const tell = this.meter.onRequest(this.policyHash());
+    const hooks = {
+      end: () => handle.abort(id),
+      told: (record: HttpRequestRecord) => tell?.(id, record),
+    };
+    const command = secrets.enter(hooks, !this.#isSession);
+    try {
+      const run = start();
+      id = run.id;
+      return { ...run, done: command.settle(run.done) };
+    } catch (error) {
+      if (!this.#isSession) secrets.close();
+      throw error;
+    }
+  }
+
   async #run(input: RunnerExecInput): Promise<SandboxedExecResult> {
     const handle = this.furnished();
     const context = this.#context();
@@ -294,9 +354,11 @@ export class Supervised<Handle extends RunnerHandle = RunnerHandle> {
     const signal = checkSignal(input.signal);
     const callbacks = new Callbacks();
     if (signal?.aborted) context.isAborted = true;
-    const request = requestOf(input, callbacks);
+    const secrets = this.#secretsOfRun();
+    if (secrets !== undefined) context.terminatorRun = secrets.run;
+    const request = requestOf(input, callbacks, secrets?.env);
     if (isExplained(request)) context.advice = adviceLists(realPathIfAnswering);
-    const run = handle.exec(request, context);
+    const run = this.#settled(secrets, handle, () => handle.exec(request, context));
     this.#runs.set(run.id, run.done);
     const abort = () => handle.abort(run.id);
     callbacks.abort = abort;
@@ -330,12 +392,27 @@ function withUnknown<Request extends object>(request: Request, input: object): R
   return request;
 }
 
+/** Adds variables to those of a call, which may be any value; they win, so that no value gets in. */
+function withPlaceholders(
+  env: Record<string, string> | undefined,
+  placeholders: SecretsOfRun["env"],
+): Record<string, string> | undefined {
+  const given: unknown = env;
+  const isObject = typeof given === "object" && given !== null && !Array.isArray(given);
+  return given === undefined || isObject ? { ...env, ...placeholders } : env;
+}
+
 /** Builds the request of `exec`, with callbacks that can't throw into the addon. */
-function requestOf(input: RunnerExecInput, callbacks: Callbacks): NativeRequest {
+function requestOf(
+  input: RunnerExecInput,
+  callbacks: Callbacks,
+  placeholders?: SecretsOfRun["env"],
+): NativeRequest {
+  const env = definedOnly(input.env);
   const request = {
     argv: input.argv,
     cwd: input.cwd,
-    env: definedOnly(input.env),
+    env: placeholders === undefined ? env : withPlaceholders(env, placeholders),
     stdin: input.stdin,
     stderr: input.stderr,
     limits: input.limits,

@@ -33,12 +33,20 @@ const host = v.pipe(
 );
 const hosts = v.optional(v.array(host, "an array of strings"));
 
+/** A secret or a rule for requests; the runner validates it. */
+const anObject = v.custom<never>(
+  (value) => typeof value === "object" && value !== null,
+  "an object",
+);
+
 /** Fields of a network by domain; the runner validates the entries. */
 const kByDomain = {
   allow: hosts,
   deny: hosts,
   allowPrivate: hosts,
   presets: v.optional(v.array(v.picklist(kPresetNames), "an array of presets")),
+  secrets: v.optional(v.array(anObject, "an array of objects")),
+  http: v.optional(v.array(anObject, "an array of objects")),
   onRequest: v.optional(
     v.custom<NonNullable<NetworkByDomain["onRequest"]>>(isFunction, "a function"),
   ),

@@ -126,14 +126,20 @@ export function readRuntimeEnvironment(variables: Variables): RuntimeEnvironment
   };
 }
 
-/** Returns the network with its allowed hosts replaced by these; denied hosts stay denied. */
+/** Returns the network with its allowed hosts replaced by these; what else it refuses it refuses still. */
 function onlyHosts(
   network: BubblewrapNetwork | undefined,
   allow: readonly string[],
 ): BubblewrapNetwork {
   if (typeof network !== "object") return { allow };
-  const { deny, allowPrivate } = network;
-  return { allow, ...(deny && { deny }), ...(allowPrivate && { allowPrivate }) };
+  const { deny, allowPrivate, secrets, http } = network;
+  return {
+    allow,
+    ...(deny && { deny }),
+    ...(allowPrivate && { allowPrivate }),
+    ...(secrets && { secrets }),
+    ...(http && { http }),
+  };
 }
 
 /** Returns the configuration with the operator's variables applied; the variables override it. */

@@ -11,7 +11,14 @@ import { fileURLToPath } from "node:url";
 import { bindsWithNode } from "../promises/probed-host.js";
 import { jsonOfHost } from "../support/host-program.js";
 import { kNodeInside } from "../support/node-arguments.js";
-import type { NetworkByDomain, NetworkConnection, Outcome } from "../support/package.js";
+import type {
+  Denial,
+  HttpRequestRecord,
+  NetworkByDomain,
+  NetworkConnection,
+  Outcome,
+  Secret,
+} from "../support/package.js";
 import { tempDirectory } from "../support/temp.js";
 import { inOwnNetwork } from "./own-network.js";
 
@@ -25,9 +32,17 @@ export const kPrivate = { name: "private.test", address: "10.9.8.7" };
 /** Names of the tests may lead to this machine. */
 export const kHere = { allowPrivate: ["127.0.0.0/8"] };
 
+/** With a value, or with a function that gives `texts` one after the other, each for `forMs`. */
+export type MadeUpSecret = Omit<Secret, "value"> & {
+  value: string | { texts: readonly string[]; forMs?: number };
+};
+
 export type Job = {
-  kind?: "cold" | "prewarmed" | "session" | "live" | "transaction";
-  network: Omit<NetworkByDomain, "onRequest"> & { onRequest?: "allow" | "deny" | "throw" };
+  kind?: "cold" | "prewarmed" | "session" | "live" | "transaction" | "project";
+  network: Omit<NetworkByDomain, "onRequest" | "secrets"> & {
+    onRequest?: "allow" | "deny" | "throw";
+    secrets?: readonly MadeUpSecret[];
+  };
   script?: string;
   argv?: readonly string[];
   env?: Record<string, string>;
@@ -45,11 +60,14 @@ export type End = {
   err: string;
   layers: string[];
   policyHash: string;
+  requests?: HttpRequestRecord[];
+  denials?: Denial[];
   connections: NetworkConnection[];
   omitted?: number;
   /** What has reached the servers. */
-  hits: { at: number; host?: string; url?: string; sni?: string }[];
+  hits: { at: number; host?: string; url?: string; sni?: string; authorization?: string }[];
   asked: { host: string; port: number; via: string }[];
+  valuesAsked: number;
 };
 
 /** A key of its own, and a certificate for all names, which a copy in the workspace lets clients trust. */

@@ -178,6 +178,8 @@ const kVerbs: Readonly<Record<Denial["kind"], string>> = {
   exec: "execute",
   connect: "connect to",
   resolve: "resolve",
+  request: "",
+  secret: "send a secret to",
   other: "",
 };
 
@@ -198,6 +200,7 @@ export type ReportedDenial = {
 function wantedInWords({ kind, operation, path, host, port }: Denial): string {
   const place = host === undefined || port === undefined ? host : `${host} port ${port}`;
   const what = path ?? place;
+  if (kind === "request") return visibleLine(`request ${operation} of ${place}`);
   return visibleLine(
     what === undefined || kind === "other" ? operation : `${kVerbs[kind]} ${what}`,
   );

@@ -17,7 +17,16 @@ const kDenialFields = {
   denials: v.pipe(
     v.array(
       v.strictObject({
-        kind: v.picklist(["read", "write", "exec", "connect", "resolve", "other"]),
+        kind: v.picklist([
+          "read",
+          "write",
+          "exec",
+          "connect",
+          "resolve",
+          "request",
+          "secret",
+          "other",
+        ]),
         what: v.string(),
         by: v.string(),
         count: v.number(),

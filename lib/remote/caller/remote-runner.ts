@@ -213,6 +213,12 @@ function policyOf(options: RemoteNativeRunnerOptions): unknown {
   if (typeof network === "object" && network !== null && network.onRequest !== undefined) {
     throw invalidValue("`network.onRequest` can't be asked by a worker: name hosts in `allow`");
   }
+  for (const name of ["secrets", "http"]) {
+    if (!Object.hasOwn(Object(network), name)) continue;
+    throw invalidValue(
+      `\`network.${name}\` can't be sent to a worker: it is for runners of this machine`,
+    );
+  }
   return toPlain(Object.fromEntries(kAsked.map((name) => [name, options[name]])), "options");
 }
 

@@ -21,7 +21,7 @@ import type { AuditSink } from "../../audit-log/sink.js";
 import { fromNative, invalidValue, TransactionError } from "../../errors.js";
 import { HomeSource, type TransactionHome } from "../../home/home-view.js";
 import type { TransactionCounts } from "../../metrics/run-metrics.js";
-import { withNetwork } from "../../network.js";
+import { networkOption, withNetwork } from "../../network.js";
 import { Supervised } from "../supervised.js";
 import { SessionRunner } from "../supervised-runner.js";
 import { commitRequest, expectDone, reportedChanges, some, textOf, unpacked } from "./changes.js";
@@ -101,6 +101,7 @@ export class WorkspaceTransaction extends SessionRunner implements Transaction {
     );
     const home = { directory: join(directory, id, kHome), caches };
     supervised.home = new HomeSource(runner, home);
+    supervised.secrets = networkOption(runner.network).secrets;
     supervised.meter.watch(() => void this.#look());
     supervised.ready = (hasWaited = false) => this.#ready(hasWaited);
     const { meter } = supervised;

@@ -5,11 +5,13 @@
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { Worker } from "node:worker_threads";
-import { BubblewrapNativeRunner } from "../../../../dist/index.js";
+import { BubblewrapNativeRunner, Bwrap } from "../../../../dist/index.js";
 
 const { directory, key, cert, workspace, options, jobs } = JSON.parse(
   readFileSync(process.argv[2], "utf8"),
 );
+// The terminator verifies servers as this program would.
+process.env.NODE_EXTRA_CA_CERTS = cert;
 const limits = { timeoutMs: 120_000, maxStdoutBytes: 1 << 20, maxStderrBytes: 1 << 20 };
 const text = (bytes) => Buffer.from(bytes).toString();
 
@@ -32,7 +34,26 @@ const answers = {
   },
 };
 const asked = [];
-function networkOf({ network }) {
+/** How often values were asked for. */
+let valuesAsked = 0;
+/** A secret whose value is { texts } gives one after the other, each for `forMs`; and throws after the last. */
+function secretOf({ value, ...secret }) {
+  if (typeof value === "string") return { ...secret, value };
+  const texts = [...value.texts];
+  const ask = async () => {
+    valuesAsked += 1;
+    await new Promise((resolve) => setTimeout(resolve, 20)); // so that others wait, too
+    const text = texts.shift();
+    if (text === undefined) throw new Error("the vault is closed");
+    return value.forMs === undefined
+      ? text
+      : { value: text, expiresAt: new Date(Date.now() + value.forMs) };
+  };
+  return { ...secret, value: ask };
+}
+function networkOf(job) {
+  const { secrets } = job.network ?? {};
+  const network = secrets ? { ...job.network, secrets: secrets.map(secretOf) } : job.network;
   if (network?.onRequest === undefined) return network;
   const answer = answers[network.onRequest];
   const onRequest = (request) => {
@@ -81,7 +102,14 @@ for (const job of jobs) {
   const { kind = "cold", script, argv, env = {}, atOnce = 1 } = job;
   const from = (await hitsSoFar()).length;
   asked.length = 0;
+  valuesAsked = 0;
   try {
+    if (kind === "project") {
+      const bwrap = new Bwrap(workspace, [], false, { network: networkOf(job) });
+      const out = await bwrap.exec(script);
+      ends.push({ out, hits: (await hitsSoFar()).slice(from) });
+      continue;
+    }
     const prewarm = kind === "prewarmed" ? 1 : 0;
     const own = { ...options, shadowDir: workspace, prewarm, network: networkOf(job) };
     const runner = new BubblewrapNativeRunner(own);
@@ -99,10 +127,13 @@ for (const job of jobs) {
       err: text(stderr),
       layers: audit?.layers,
       policyHash: audit?.policyHash,
+      requests: audit?.requests,
+      denials: audit?.denials,
       connections: audit?.connections,
       omitted: audit?.connectionsOmitted,
       hits: (await hitsSoFar()).slice(from),
       asked: [...asked],
+      valuesAsked,
     });
   } catch (error) {
     ends.push({ error: error.message, code: error.code, hits: (await hitsSoFar()).slice(from) });

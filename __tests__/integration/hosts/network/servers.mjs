@@ -10,9 +10,13 @@ import http2 from "node:http2";
 import net from "node:net";
 import path from "node:path";
 import { promisify } from "node:util";
+import { gzipSync } from "node:zlib";
 import grpc from "@grpc/grpc-js";
 import ssh2 from "ssh2";
 import { kEcho } from "./echo-service.mjs";
+
+/** What `/auth/` wants. */
+export const kToken = "ghp_value-of-the-secret-0123456789";
 
 const kBlock = Buffer.alloc(1 << 20, "x");
 
@@ -50,15 +54,28 @@ async function cgi(program, env, request, response) {
 function answerFrom(directory, hits) {
   return async (request, response) => {
     const authority = request.headers.host ?? request.headers[":authority"];
-    const { pathname, search } = new URL(request.url, "http://x");
+    let { pathname } = new URL(request.url, "http://x");
+    const { search } = new URL(request.url, "http://x");
     const isSecure = request.socket.encrypted === true;
     hits.push({
       at: isSecure ? 443 : 80,
       host: authority,
       url: request.url,
       sni: request.socket.servername,
+      authorization: request.headers.authorization,
     });
     response.on("error", () => {});
+    if (pathname.startsWith("/auth/")) {
+      const { authorization = "" } = request.headers;
+      const [scheme, coded = ""] = authorization.split(" ");
+      const given = scheme === "Basic" ? Buffer.from(coded, "base64").toString() : coded;
+      if (!given.endsWith(kToken)) {
+        response.statusCode = 401;
+        response.setHeader("www-authenticate", 'Basic realm="test"');
+        return response.end("who are you?\n");
+      }
+      pathname = pathname.slice("/auth".length);
+    }
     if (pathname.startsWith("/git/")) {
       const env = {
         GIT_PROJECT_ROOT: path.join(directory, "git"),
@@ -71,6 +88,43 @@ function answerFrom(directory, hits) {
         GIT_PROTOCOL: request.headers["git-protocol"] ?? "",
       };
       return cgi("/usr/lib/git-core/git-http-backend", env, request, response);
+    }
+    if (pathname === "/echo") {
+      const body = [];
+      for await (const part of request) body.push(part);
+      const { method, url, headers } = request;
+      response.setHeader("x-echo", headers.authorization ?? "none");
+      const told = JSON.stringify({ method, url, headers, body: Buffer.concat(body).toString() });
+      if (!/gzip/.test(headers["accept-encoding"] ?? "")) return response.end(`${told}\n`);
+      response.setHeader("content-encoding", "gzip");
+      return response.end(gzipSync(`${told}\n`));
+    }
+    if (pathname === "/drip") {
+      // A byte at a time, so that no chunk holds what was sent.
+      for (const byte of `<${request.headers.authorization}>\n`) {
+        response.write(byte);
+        await new Promise((resolve) => setTimeout(resolve, 1));
+      }
+      return response.end();
+    }
+    if (pathname.endsWith("/redirect")) {
+      response.statusCode = 302;
+      response.setHeader("location", search.slice(1));
+      return response.end();
+    }
+    if (pathname === "/events") {
+      response.setHeader("content-type", "text/event-stream");
+      for (const count of [1, 2, 3]) {
+        response.write(`data: ${count}\n\n`);
+        await new Promise((resolve) => setTimeout(resolve, 300));
+      }
+      return response.end();
+    }
+    if (pathname === "/trailers") {
+      if (request.httpVersionMajor === 1) response.setHeader("trailer", "x-sum");
+      response.write("body\n");
+      response.addTrailers({ "x-sum": `7 ${request.headers.authorization}` });
+      return response.end();
     }
     if (pathname === "/large") return send(response, Number(search.slice(1)));
     if (pathname === "/slow") return setTimeout(() => response.end("slow\n"), 3000);
@@ -162,6 +216,7 @@ export async function openServers({ directory, key, cert }) {
     { key: readFileSync(key), cert: readFileSync(cert), allowHTTP1: true },
     answer,
   );
+  secure.on("upgrade", upgrade);
   secure.on("tlsClientError", () => {});
   const echo = net.createServer({ allowHalfOpen: true }, (socket) => {
     hits.push({ at: 9000 });
