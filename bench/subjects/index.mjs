@@ -27,6 +27,7 @@ import * as ours from "./ours.mjs";
 import * as remote from "./remote.mjs";
 import * as review from "./review.mjs";
 import * as runs from "./runs.mjs";
+import * as secrets from "./secrets.mjs";
 import * as shellLists from "./shell-lists.mjs";
 import * as skills from "./skills.mjs";
 import * as transactions from "./transactions.mjs";
@@ -35,7 +36,7 @@ import * as transactions from "./transactions.mjs";
 const kSubjects = {
   ...{ runs, ours, others },
   ...{ "shell-lists": shellLists, skills },
-  ...{ transactions, network, explain, home, "audit-log": auditLog },
+  ...{ transactions, network, secrets, explain, home, "audit-log": auditLog },
   ...{ mcp, review, remote, "command-line": commandLine },
 };
 

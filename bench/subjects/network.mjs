@@ -76,8 +76,8 @@ const kProcesses = fileURLToPath(new URL("./processes.mjs", import.meta.url));
 
 // Starts the servers of the network's scenarios (processes.mjs).
 
-/** { port, securePort, close() }; on 127.0.0.1, for the name `localhost`. */
-async function openServers({ workspace, largeBytes = 0 }) {
+/** { port, securePort, key, cert, close() }; on 127.0.0.1, for the name `localhost`. */
+export async function openServers({ workspace, largeBytes = 0 }) {
   const directory = await mkdtemp(join(workspace, "network-"));
   const [key, cert] = ["key.pem", "cert.pem"].map((name) => join(directory, name));
   const curve = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1"];
@@ -87,6 +87,8 @@ async function openServers({ workspace, largeBytes = 0 }) {
   const [ports] = await once(server, "message");
   return {
     ...ports,
+    key,
+    cert,
     async close() {
       const ended = once(server, "exit");
       server.disconnect();
@@ -97,7 +99,7 @@ async function openServers({ workspace, largeBytes = 0 }) {
 }
 
 /** Why there can be none. */
-async function noServers() {
+export async function noServers() {
   for (const [program, word] of [
     ["curl", "--version"],
     ["openssl", "version"],
@@ -117,7 +119,21 @@ const kLook = ["-s", "-S", "-k", "-o", "/dev/null", "-w", "%{size_download} %{ti
 const kProxy = ["--noproxy", "", "--proxytunnel", "--proxy", "http://127.0.0.1:3128"];
 
 /** A runner's option: the server of this port, which is the host's own, and nothing else. */
-const onlyPort = (port) => ({ allow: [`localhost:${port}`], allowPrivate: ["localhost"] });
+export const onlyPort = (port) => ({ allow: [`localhost:${port}`], allowPrivate: ["localhost"] });
+
+/** What curl prints, without a sandbox. */
+export async function curlHere(...args) {
+  return (await run("curl", ["-s", "-S", "-k", ...args])).stdout;
+}
+
+/** The same by `commands`, a runner or a session. */
+export async function curlInside(commands, args) {
+  const limits = { maxStdoutBytes: 65_536, maxStderrBytes: 4096, timeoutMs: 120_000 };
+  const argv = ["curl", "-s", "-S", "-k", ...kProxy, ...args];
+  const { stdoutText, stderrText, exitCode } = await commands.exec({ argv, limits });
+  if (exitCode !== 0) throw new Error(stderrText);
+  return stdoutText;
+}
 
 function look(output, bytes) {
   const [size, seconds] = output.split(" ").map(Number);

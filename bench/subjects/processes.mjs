@@ -4,7 +4,7 @@
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import http from "node:http";
-import https from "node:https";
+import http2 from "node:http2";
 
 import { kStream, pack, unpack } from "./jetstream.mjs";
 
@@ -38,7 +38,10 @@ async function beServers(large, keyFile, certFile) {
   const key = readFileSync(keyFile);
   const cert = readFileSync(certFile);
   const port = await listening(http.createServer(answer));
-  const securePort = await listening(https.createServer({ key, cert }, answer));
+  // HTTP/2 and 1.1, as the client likes it.
+  const securePort = await listening(
+    http2.createSecureServer({ key, cert, allowHTTP1: true }, answer),
+  );
   process.on("disconnect", () => process.exit());
   process.send({ port, securePort });
 }
