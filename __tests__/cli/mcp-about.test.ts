@@ -29,6 +29,16 @@ test.each([
     { network: { allow: ["a.test"], presets: ["npm"] as const } },
     "these can be reached: a.test, those of the preset npm.",
   ],
+  [
+    {
+      network: {
+        allow: ["a.test"],
+        secrets: [{ name: "TOKEN", value: "value-of-the-secret", hosts: ["a.test/v1/*"] }],
+        http: [{ host: "a.test", methods: ["GET"] }],
+      },
+    },
+    "these can be reached: a.test. $TOKEN stands for a credential that works in requests to a.test/v1/*, and nowhere else; its value is never here. Of requests to a.test only some are allowed.",
+  ],
   [{ caches: ["npm", "pip"] }, "Package caches of the host are there: npm, pip."],
   [{ isWritable: false }, "/workspace, and can only be read."],
 ])("%j", (facts: Partial<SandboxFacts>, part) => {

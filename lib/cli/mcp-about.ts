@@ -37,10 +37,16 @@ function homeText(home: SandboxHome): string {
 function networkText(network: BubblewrapNetwork): string {
   if (network === "allow") return "The network is the host's.";
   if (network === "deny") return "There is no network, except the sandbox's own loopback.";
-  const { allow = [], presets = [] } = network;
+  const { allow = [], presets = [], secrets = [], http = [] } = network;
   const hosts = [...allow, ...presets.map((name) => `those of the preset ${name}`)];
   if (hosts.length === 0) return "No host of the network can be reached.";
-  return `Of the network these can be reached: ${listed(hosts)}.`;
+  const credentials = secrets.map(
+    ({ name, hosts: places }) =>
+      ` $${name} stands for a credential that works in requests to ${listed(places)}, and nowhere else; its value is never here.`,
+  );
+  const ruled = [...new Set(http.map(({ host }) => host))];
+  const rules = ruled.length === 0 ? "" : ` Of requests to ${listed(ruled)} only some are allowed.`;
+  return `Of the network these can be reached: ${listed(hosts)}.${credentials.join("")}${rules}`;
 }
 
 /** Returns the text. Pure. */

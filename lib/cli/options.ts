@@ -7,6 +7,7 @@ import type {
   Denial,
   EnvironmentPolicy,
   Grant,
+  HttpRule,
   IsolationMode,
   NativeExecInput,
   NativeLimits,
@@ -16,6 +17,7 @@ import type {
   NetworkPreset,
   SandboxCaches,
   SandboxHome,
+  Secret,
   WorkspacePathMode,
 } from "../../types/public.js";
 import { AuditLog } from "../audit-log/audit-log.js";
@@ -35,6 +37,10 @@ export type CliOptions = AuditOption & {
   /** Hosts that may be reached, in the form of `network.allow`. */
   allowHost?: string[];
   allowPreset?: NetworkPreset[];
+  /** As in the options of a network. */
+  secret?: Secret[];
+  /** As in `network.http`; `run` names it --http, which `mcp` has for its port. */
+  httpRule?: HttpRule[];
   roBind?: string[];
   /** False with --no-default-ro-binds. */
   defaultRoBinds: boolean;

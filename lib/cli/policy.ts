@@ -6,7 +6,7 @@
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 
-import type { BubblewrapNetwork } from "../../types/public.js";
+import type { BubblewrapNetwork, HttpRule } from "../../types/public.js";
 import { kDefaultFirejailReadDirs } from "../runners/firejail.js";
 import { kDefaultReadDirs } from "../runners/landlock.js";
 import type { RuntimeConfig } from "../runtime/config.js";
@@ -35,6 +35,8 @@ export type PolicyOptions = Partial<
     | "network"
     | "allowHost"
     | "allowPreset"
+    | "secret"
+    | "httpRule"
     | "workspacePath"
     | "home"
     | "tools"
@@ -107,13 +109,43 @@ export function networkOf(config: RuntimeConfig, runtime: RuntimeName): Bubblewr
 /** Combines a network with the options: hosts are added to rules, and replace a mode. */
 function withHosts(base: BubblewrapNetwork, options: PolicyOptions): BubblewrapNetwork {
   const { network, allowHost = [], allowPreset = [] } = options;
-  if (network !== undefined) return network;
-  if (allowHost.length === 0 && allowPreset.length === 0) return base;
+  if (network !== undefined) return withRequests(network, options);
+  if (allowHost.length === 0 && allowPreset.length === 0) return withRequests(base, options);
   const rules = typeof base === "object" ? base : {};
-  return {
+  const allowed = {
     ...rules,
     allow: [...(rules.allow ?? []), ...allowHost],
     presets: [...(rules.presets ?? []), ...allowPreset],
+  };
+  return withRequests(allowed, options);
+}
+
+/**
+ * Adds the secrets and the rules for requests. They open nothing by themselves.
+ * @throws CliError if no host is allowed by name.
+ */
+function withRequests(
+  network: BubblewrapNetwork,
+  { secret = [], httpRule = [] }: PolicyOptions,
+): BubblewrapNetwork {
+  if (secret.length === 0 && httpRule.length === 0) return network;
+  const option = secret.length > 0 ? "--secret" : "--http";
+  if (typeof network !== "object") {
+    const [place = ""] = [
+      ...secret.flatMap(({ hosts }) => hosts),
+      ...httpRule.map(({ host }) => host),
+    ];
+    const [name = ""] = place.split("/", 1);
+    throw new CliError(
+      `${option} means nothing where the network is "${network}": hosts have to be allowed by name`,
+      2,
+      `add --allow-host ${name}`,
+    );
+  }
+  return {
+    ...network,
+    secrets: [...(network.secrets ?? []), ...secret],
+    http: [...(network.http ?? []), ...httpRule],
   };
 }
 
@@ -184,6 +216,8 @@ function checkApplicable(
   if (runtime === "auto") return; // it selects only runtimes that support rules
   if (options.allowHost !== undefined) refuse("--allow-host", "name --runtime bubblewrap");
   if (options.allowPreset !== undefined) refuse("--allow-preset", "name --runtime bubblewrap");
+  if (options.secret !== undefined) refuse("--secret", "name --runtime bubblewrap");
+  if (options.httpRule !== undefined) refuse("--http", "name --runtime bubblewrap");
   const given = replacing(options);
   const understood = runtime === "landlock" ? Object.keys(homeAndTools(options)) : [];
   for (const name of kReplacing) {
@@ -243,16 +277,24 @@ function checkNetwork(
   }
 }
 
+function ruleInWords({ host, methods, paths }: HttpRule): string {
+  const which = methods === undefined ? "" : `${methods.join(",")} `;
+  return (paths ?? ["/*"]).map((path) => `${which}${host}${path}`).join(", ");
+}
+
 /** Returns rules as text; a mode unchanged. Pure. */
 export function rulesInWords(network: BubblewrapNetwork): string {
   if (typeof network !== "object") return network;
   const { allow = [], presets = [], deny = [], allowPrivate = [], onRequest } = network;
+  const { secrets = [], http = [] } = network;
   const allowed = [...allow, ...presets.map((name) => `the preset ${name}`)];
   return [
     allowed.length === 0 ? "by domain: nothing" : `by domain: ${allowed.join(", ")}`,
     deny.length === 0 ? "" : `never ${deny.join(", ")}`,
     allowPrivate.length === 0 ? "" : `private addresses of ${allowPrivate.join(", ")}`,
     onRequest === undefined ? "" : "somebody is asked about the rest",
+    ...secrets.map(({ name, hosts }) => `${name} for ${hosts.join(", ")}, and never inside`),
+    http.length === 0 ? "" : `requests: only ${http.map(ruleInWords).join(", ")}`,
   ]
     .filter((text) => text !== "")
     .join("; ");

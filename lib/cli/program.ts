@@ -32,10 +32,12 @@ import {
   finiteDuration,
   formatDuration,
   host,
+  httpRule,
   mount,
   path,
   port,
   preset,
+  secret,
   size,
   variable,
 } from "./values.js";
@@ -168,6 +170,14 @@ function withPolicyOptions(command: Command): Command {
   return withConfinement(
     command.argument("<command...>", "the program and its arguments, best after --"),
   )
+    .option(
+      "--http <rule>",
+      'allow only such requests to a host: "GET,HEAD api.a.test/v1/*"; repeatable',
+      httpRule,
+    )
+    .hook("preAction", (self) => {
+      self.setOptionValue("httpRule", self.getOptionValue("http"));
+    })
     .option("--no-stdin", "do not pass standard input (a terminal's is passed with -i only)")
     .option("--json", "print one JSON object instead")
     .passThroughOptions();
@@ -197,6 +207,11 @@ function withConfinement(command: Command): Command {
         "--allow-preset <name>",
         `reach what a tool needs: ${kPresetNames.join(", ")}; repeatable`,
       ).argParser(preset),
+    )
+    .option(
+      "--secret <name@host>",
+      "let commands use the host's variable NAME at HOST[,HOST] without having it; or NAME=file:PATH@HOST, NAME=command:COMMAND@HOST; repeatable",
+      secret,
     )
     .addOption(flagOf("roBinds").argParser(path))
     .option("--no-default-ro-binds", "leave out /usr, /bin, /lib, /lib64 and /etc")
@@ -321,6 +336,11 @@ function addMcpCommand(command: Command, action: (options: McpOptions) => Promis
       `go on in a transaction that waits: its id, or "${kLatest}": this workspace's last, or a new one`,
     )
     .option("--http [port]", "serve HTTP on 127.0.0.1 instead; default: any free port")
+    .option(
+      "--http-rule <rule>",
+      'allow only such requests to a host: "GET,HEAD api.a.test/v1/*"; repeatable',
+      httpRule,
+    )
     .option(
       "--token-file <file>",
       "with --http: the token that clients must have; default: a new one, which is told",

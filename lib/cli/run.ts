@@ -1,7 +1,11 @@
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
 
-import type { ConnectionMessage } from "../../types/metrics.js";
-import type { NetworkConnection, SandboxedExecResult } from "../../types/public.js";
+import type { ConnectionMessage, RequestMessage } from "../../types/metrics.js";
+import type {
+  HttpRequestRecord,
+  NetworkConnection,
+  SandboxedExecResult,
+} from "../../types/public.js";
 import type { Transaction } from "../../types/transaction.js";
 import type { AuditLog } from "../audit-log/audit-log.js";
 import { kRelay } from "../runners/supervised.js";
@@ -180,6 +184,7 @@ export function resultJson(result: SandboxedExecResult, transaction?: object): s
 /** Tells of network requests that are refused, while the command runs. */
 
 const kConnections = "@openagentic/native-runner:connection";
+const kRequests = "@openagentic/native-runner:request";
 const kMostTold = 20;
 
 /** Returns "a.test:443"; a name that was not resolved has no port. */
@@ -203,6 +208,11 @@ export function denialLine(connection: NetworkConnection): string {
   return `the network refused ${place}${why}${option && `; ${visibleLine(option)} grants it`}`;
 }
 
+/** Returns the line for a refused request. Pure. */
+export function requestLine({ host, method, path, reason = "" }: HttpRequestRecord): string {
+  return `refused: ${visibleLine(`${method} ${host}${path}`)} (${visibleLine(reason)})`;
+}
+
 /** Prints a line on standard error for each place that is refused, once. Returns a function that stops it. */
 function tellDenials(): () => void {
   const told = new Set<string>();
@@ -215,6 +225,18 @@ function tellDenials(): () => void {
     if (told.size <= kMostTold) printError(denialLine(connection));
     else printError("the network refused more: see `connections` of --json");
   };
+  const onRequest = (message: unknown) => {
+    const { request } = message as RequestMessage;
+    const line = requestLine(request);
+    if (request.verdict !== "refused" || told.has(line) || told.size > kMostTold) return;
+    told.add(line);
+    if (told.size <= kMostTold) printError(line);
+    else printError("more requests were refused: see `requests` of --json");
+  };
   subscribe(kConnections, onMessage);
-  return () => void unsubscribe(kConnections, onMessage);
+  subscribe(kRequests, onRequest);
+  return () => {
+    unsubscribe(kConnections, onMessage);
+    unsubscribe(kRequests, onRequest);
+  };
 }

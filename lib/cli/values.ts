@@ -3,20 +3,27 @@
  * the expected value.
  */
 
+import { readFile } from "node:fs/promises";
 import { isAbsolute, resolve } from "node:path";
 
 import { InvalidArgumentError } from "commander";
 
 import type {
   EnvironmentPolicy,
+  HttpRule,
   NativeMount,
   NetworkPreset,
   SandboxCaches,
   SandboxHome,
+  Secret,
 } from "../../types/public.js";
 import { nearest } from "../fields.js";
 import { kPresetNames } from "../network.js";
+import { LocalNativeRunner } from "../runners/local.js";
 import { looksLikeHost, type Variables } from "../runtime/environment.js";
+
+/** Milliseconds after which a command that gives a secret's value has failed. */
+const kMostSourceMs = 30_000;
 
 function required<Value>(value: Value | undefined, expected: string): Value {
   if (value === undefined) throw new InvalidArgumentError(`Expected ${expected}.`);
@@ -73,6 +80,49 @@ export function host(text: string, previous: string[] = []): string[] {
 export function preset(text: string, previous: NetworkPreset[] = []): NetworkPreset[] {
   const found = kPresetNames.find((name) => name === text);
   return [...previous, required(found, `one of ${kPresetNames.join(", ")}`)];
+}
+
+const kSecret =
+  /^(?<name>[A-Za-z_][A-Za-z0-9_]*)(?:=(?<kind>file|command):(?<from>.+))?@(?<hosts>[^@]+)$/s;
+
+/** Adds a secret; a name alone takes its value from this process. The runner checks its hosts. */
+export function secret(text: string, previous: Secret[] = []): Secret[] {
+  const expected = "NAME@HOST[,HOST], NAME=file:PATH@HOST or NAME=command:COMMAND@HOST";
+  const found = kSecret.exec(text)?.groups;
+  const { name = "", kind, from = "", hosts = "" } = required(found, expected);
+  const value = kind === undefined ? process.env[name] : sourceOf(kind, from);
+  const isSet = value !== undefined && value !== "";
+  const given = required(isSet ? value : undefined, `a variable ${name} that is set`);
+  return [...previous, { name, value: given, hosts: hosts.split(",") }];
+}
+
+/** Asks a file or a command for the value, when it is needed. */
+function sourceOf(kind: string, from: string): () => Promise<string> {
+  const readText = kind === "file" ? () => readFile(resolve(from), "utf8") : () => outputOf(from);
+  return async () => (await readText()).replace(/\r?\n$/, "");
+}
+
+/** Runs a command line of the operator's on the host. */
+async function outputOf(script: string): Promise<string> {
+  const runner = new LocalNativeRunner({ shadowDir: process.cwd(), envPolicy: "inherit" });
+  const argv = ["/bin/sh", "-c", script];
+  const limits = { timeoutMs: kMostSourceMs };
+  const { exitCode, outcome, stdoutText } = await runner.exec({ argv, limits });
+  if (outcome.kind === "exited" && exitCode === 0) return stdoutText;
+  throw new Error(`it ended with ${exitCode}`);
+}
+
+/** Adds a rule for requests; the runner checks it. */
+export function httpRule(text: string, previous: HttpRule[] = []): HttpRule[] {
+  const found = /^(?:(?<methods>[A-Z,]+) +)?(?<host>[^/ ]+)(?<path>\/[^ ]*)?$/.exec(text)?.groups;
+  const expected = '"[METHOD[,METHOD] ]HOST[/PATH]" such as "GET api.a.test/v1/*"';
+  const { methods, host: name = "", path: place } = required(found, expected);
+  const rule = {
+    host: name,
+    ...(methods !== undefined && { methods: methods.split(",") }),
+    ...(place !== undefined && { paths: [place] }),
+  };
+  return [...previous, rule];
 }
 
 /** Adds a mount. */
