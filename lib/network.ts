@@ -98,7 +98,7 @@ export function networkOption(network: unknown): NetworkOption {
     allowPrivate: named(own.allowPrivate),
     onRequest: typeof onRequest === "function" ? askerOf(onRequest) : onRequest,
   });
-  const runnerSecrets = policy && new RunnerSecrets(policy);
+  const runnerSecrets = policy && new RunnerSecrets(policy, onRequest);
   if (runnerSecrets !== undefined) native.termination = runnerSecrets.termination();
   const option = { own, native, secrets: runnerSecrets };
   known.set(own, option);

@@ -418,7 +418,7 @@ export interface NativeAddon {
   /**
    * Makes the channel on which the terminator of this Node environment gets connections; the number of our end
    * stays the same for a later terminator. `end`: the terminator's end, a descriptor that the caller owns; it reads
-   * lines "CLIENT HOST RUN PORT NAME", and owns the two descriptors of each.
+   * lines "CLIENT HOST RUN PORT VIA NAME", and owns the two descriptors of each.
    */
   openTerminator(): { channel: number; end: number };
   /** Returns the kernel's Landlock ABI; 0 if Landlock is missing or not enabled. */

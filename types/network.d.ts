@@ -9,7 +9,7 @@ export type NetworkPreset = "npm" | "pypi" | "github" | "debian" | "crates" | "g
  */
 export type NetworkVia = "transparent" | "connect" | "http" | "socks";
 
-/** A request that no rule decides, passed to {@link NetworkByDomain.onRequest}. */
+/** A connection, or a request, that no rule decides, passed to {@link NetworkByDomain.onRequest}. */
 export type NetworkRequest = {
   /** The requested host name, in lower case and ASCII. */
   host: string;
@@ -19,6 +19,10 @@ export type NetworkRequest = {
   via: NetworkVia;
   /** The command's program and arguments; absent if several commands run in the sandbox. */
   command?: string[];
+  /** The method of a request that no rule of `http` allows; absent for a connection. */
+  method?: string;
+  /** Its path, as sent, without the query. */
+  path?: string;
   /** Aborted when the answer is no longer needed: the command has ended, or the time limit has passed. */
   signal: AbortSignal;
 };
@@ -52,8 +56,8 @@ export type NetworkByDomain = {
   /** Lists of names to add to `allow`. Default none. */
   presets?: readonly NetworkPreset[] | undefined;
   /**
-   * Called for each host and port that no rule decides, on ports 80, 443 and those that `allow` names. Must
-   * answer within 30 seconds; a throw, a rejection, another value or no answer is a denial. Default: all such
+   * Called for each host and port that no rule decides, on ports 80, 443 and those that `allow` names; and, with
+   * method and path, for each request that none of its host's `http` rules allows. Must answer within 30 seconds; a throw, a rejection, another value or no answer is a denial. Default: all such
    * requests are denied.
    */
   onRequest?: ((request: NetworkRequest) => NetworkAnswer | Promise<NetworkAnswer>) | undefined;

@@ -66,8 +66,8 @@ async function between(
   const terminator = createServer((client) => {
     const host = connect(port, "127.0.0.1");
     sockets.add(client).add(host);
-    serveConnection(run, { client, host, name: "api.test", port: 443 }).catch(() =>
-      client.destroy(),
+    serveConnection(run, { client, host, name: "api.test", port: 443, via: "transparent" }).catch(
+      () => client.destroy(),
     );
   });
   onTestFinished(() => {

@@ -155,7 +155,7 @@ export class Supervised<Handle extends RunnerHandle = RunnerHandle> {
       // If reported after the call, it would be too late for a command that starts at once.
       if (signal?.aborted) context.isAborted = true;
       const live = new LiveProcess(handle, request, context, async (run) => {
-        const settled = this.#settled(secrets, handle, () => run);
+        const settled = this.#settled(secrets, handle, request.argv, () => run);
         return withReason(await this.meter.follow(settled, request, context.policyHash), signal);
       });
       const unsubscribe = onAbort(signal, () => handle.abort(live.id));
@@ -326,11 +326,17 @@ export class Supervised<Handle extends RunnerHandle = RunnerHandle> {
   }
 
   /** Starts a run whose result tells of its requests. */
-  #settled(secrets: SecretsOfRun | undefined, handle: Handle, start: () => NativeRun): NativeRun {
+  #settled(
+    secrets: SecretsOfRun | undefined,
+    handle: Handle,
+    argv: readonly string[],
+    start: () => NativeRun,
+  ): NativeRun {
     if (secrets === undefined) return start();
     let id = 0;
     const tell = this.meter.onRequest(this.policyHash());
     const hooks = {
+      argv,
       end: () => handle.abort(id),
       told: (record: HttpRequestRecord) => tell?.(id, record),
     };
@@ -358,7 +364,7 @@ export class Supervised<Handle extends RunnerHandle = RunnerHandle> {
     if (secrets !== undefined) context.terminatorRun = secrets.run;
     const request = requestOf(input, callbacks, secrets?.env);
     if (isExplained(request)) context.advice = adviceLists(realPathIfAnswering);
-    const run = this.#settled(secrets, handle, () => handle.exec(request, context));
+    const run = this.#settled(secrets, handle, request.argv, () => handle.exec(request, context));
     this.#runs.set(run.id, run.done);
     const abort = () => handle.abort(run.id);
     callbacks.abort = abort;

@@ -1,11 +1,11 @@
 /** The secrets and rules of one runner: its authority, and its runs' placeholders. Lives on the runner's thread. */
 
 import type { NativeTermination, NativeTrust } from "../../types/addon.js";
-import type { HttpRequestRecord } from "../../types/network.js";
+import type { HttpRequestRecord, NetworkByDomain } from "../../types/network.js";
 import type { Denial, Outcome, SandboxedExecResult } from "../../types/public.js";
 import { SandboxError } from "../errors.js";
 import { loadAddon } from "../native.js";
-import type { Told } from "./messages.js";
+import type { AskedRequest, Told } from "./messages.js";
 import { checkSecretValue, placeholderFor } from "./placeholder.js";
 import { givenValue, type SecretRule, type SecretsPolicy } from "./policy.js";
 import { coversHost, type Target } from "./target.js";
@@ -14,9 +14,13 @@ import { hostRoots, kTrustVariables, trustFiles } from "./trust.js";
 
 const kMostRequests = 1000;
 const kMostDenials = 100;
+/** Milliseconds for an answer of `onRequest`, as for a connection. */
+const kAnswerWithinMs = 30_000;
 /** Exit code of a command that a limit has ended, and the ends that this one may take the place of. */
 const kKilled = 137;
 const kEndable: readonly Outcome["kind"][] = ["aborted", "exited", "signaled"];
+
+type OnRequest = NonNullable<NetworkByDomain["onRequest"]>;
 
 let lastRunner = 0;
 let lastRun = 0;
@@ -82,6 +86,8 @@ class Requests {
 export type CommandHooks = {
   /** Ends it: it has sent a placeholder where its value may not go. */
   end: () => void;
+  /** Its program and arguments. */
+  argv: readonly string[];
   told: (record: HttpRequestRecord) => void;
 };
 
@@ -99,9 +105,15 @@ export class SecretsOfRun {
   readonly env: Readonly<Record<string, string>>;
   readonly #terminator: Terminator;
   readonly #targets: readonly Target[];
+  readonly #questions = new Set<AbortController>();
   readonly #commands = new Map<Requests, CommandHooks>();
 
-  constructor(terminator: Terminator, runner: number, { secrets, rules, targets }: SecretsPolicy) {
+  constructor(
+    terminator: Terminator,
+    runner: number,
+    { secrets, rules, targets }: SecretsPolicy,
+    onRequest: OnRequest | undefined,
+  ) {
     lastRun += 1;
     this.#targets = targets;
     this.run = lastRun;
@@ -117,6 +129,7 @@ export class SecretsOfRun {
     terminator.begin(
       { run: this.run, runner, secrets: held, rules },
       {
+        mayRequest: onRequest && ((request) => this.#isAllowed(request, onRequest)),
         valueOf: (name) => askedValue(byName.get(name)),
         told: (told) => {
           for (const each of told) this.#told(each, ending.has(each.record.secret ?? ""));
@@ -130,6 +143,27 @@ export class SecretsOfRun {
       requests.add(told, endsRun);
       tell(told.record);
       if (requests.misused !== undefined) end();
+    }
+  }
+
+  /** Asks about a request; no answer in time, an error and any other value are denials. Never rejects. */
+  async #isAllowed(request: AskedRequest, onRequest: OnRequest): Promise<boolean> {
+    const [hooks, ...others] = this.#commands.values();
+    const command = hooks && others.length === 0 && { command: [...hooks.argv] };
+    const controller = new AbortController();
+    this.#questions.add(controller);
+    const late = setTimeout(() => controller.abort(), kAnswerWithinMs);
+    const over = new Promise((resolve) => {
+      controller.signal.addEventListener("abort", () => resolve(undefined), { once: true });
+    });
+    try {
+      const ask = async () => onRequest({ ...request, ...command, signal: controller.signal });
+      return (await Promise.race([ask(), over])) === "allow";
+    } catch {
+      return false;
+    } finally {
+      clearTimeout(late);
+      this.#questions.delete(controller);
     }
   }
 
@@ -148,6 +182,7 @@ export class SecretsOfRun {
           if (isOnly) this.close();
           throw error;
         } finally {
+          if (isOnly) this.#endQuestions();
           this.#commands.delete(requests);
         }
       },
@@ -166,8 +201,13 @@ export class SecretsOfRun {
     );
   }
 
+  #endQuestions(): void {
+    for (const question of this.#questions) question.abort();
+  }
+
   /** Serves no more requests. */
   close(): void {
+    this.#endQuestions();
     this.#terminator.flush(this.run, true).catch(() => {}); // the terminator is gone
   }
 }
@@ -184,14 +224,17 @@ async function askedValue(secret: SecretRule | undefined) {
 export class RunnerSecrets {
   readonly #number: number;
   readonly #policy: SecretsPolicy;
+  readonly #onRequest: OnRequest | undefined;
   #terminator: Terminator | undefined;
   #trust: NativeTrust | undefined;
   #opening: Promise<void> | undefined;
 
-  constructor(policy: SecretsPolicy) {
+  /** @param onRequest is asked about requests that no rule allows; undefined: they are refused. */
+  constructor(policy: SecretsPolicy, onRequest?: OnRequest) {
     lastRunner += 1;
     this.#number = lastRunner;
     this.#policy = policy;
+    this.#onRequest = onRequest;
     collected.register(this, this.#number);
   }
 
@@ -232,7 +275,7 @@ export class RunnerSecrets {
   /** Makes a run known, or a session. Call once it is ready. */
   open(): SecretsOfRun {
     if (this.#terminator !== undefined)
-      return new SecretsOfRun(this.#terminator, this.#number, this.#policy);
+      return new SecretsOfRun(this.#terminator, this.#number, this.#policy, this.#onRequest);
     throw new SandboxError("the runner's secrets are not ready", { code: "ERR_SANDBOX_SETUP" });
   }
 }

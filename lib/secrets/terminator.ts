@@ -8,11 +8,13 @@ import { Worker } from "node:worker_threads";
 import { SandboxError } from "../errors.js";
 import { loadAddon } from "../native.js";
 import { builtFile } from "../package-root.js";
-import type { FromTerminator, Told, ToTerminator } from "./messages.js";
+import type { AskedRequest, FromTerminator, Told, ToTerminator } from "./messages.js";
 
 /** What the terminator asks for and tells of a run. */
 export type TerminatedRun = {
   valueOf: (name: string) => Promise<{ value: string; expiresMs: number | undefined }>;
+  /** undefined: requests that no rule allows are refused. */
+  mayRequest?: ((request: AskedRequest) => Promise<boolean>) | undefined;
   told: (told: readonly Told[]) => void;
 };
 
@@ -103,6 +105,9 @@ export class Terminator {
         return;
       case "ask":
         void this.#answer(message.run, message.name, message.question);
+        return;
+      case "askRequest":
+        void this.#decide(message.run, message.request, message.question);
     }
   }
 
@@ -114,6 +119,11 @@ export class Terminator {
     } catch {
       this.#say({ kind: "noValue", question });
     }
+  }
+
+  async #decide(run: number, request: AskedRequest, question: number): Promise<void> {
+    const isAllowed = await this.#runs.get(run)?.mayRequest?.(request);
+    this.#say({ kind: "verdict", question, isAllowed: isAllowed === true });
   }
 
   /** Keeps the process alive until the promise settles, as any other work that is waited for does. */
@@ -140,9 +150,12 @@ export class Terminator {
     return this.#waitFor(this.#authorities, runner, { kind: "runner", runner, roots });
   }
 
-  begin(message: Omit<Extract<ToTerminator, { kind: "begin" }>, "kind">, run: TerminatedRun): void {
+  begin(
+    message: Omit<Extract<ToTerminator, { kind: "begin" }>, "kind" | "asks">,
+    run: TerminatedRun,
+  ): void {
     this.#runs.set(message.run, run);
-    this.#say({ kind: "begin", ...message });
+    this.#say({ kind: "begin", ...message, asks: run.mayRequest !== undefined });
   }
 
   /** Resolves when all of the run's requests so far were told; with `ends` no more are served. */

@@ -66,7 +66,7 @@ export type End = {
   omitted?: number;
   /** What has reached the servers. */
   hits: { at: number; host?: string; url?: string; sni?: string; authorization?: string }[];
-  asked: { host: string; port: number; via: string }[];
+  asked: { host: string; port: number; via: string; method?: string; path?: string }[];
   valuesAsked: number;
 };
 

@@ -307,6 +307,29 @@ describeUnless(whyNoBubblewrap ?? whyNoOwnNetwork, "rules for requests", () => {
     expect(end?.out, end?.err).toBe("101\n403\n");
   });
 
+  test("ask about what they do not allow, with method and path", async () => {
+    const network = kRuled(kGetV1);
+    const script = `curl -sS ${kStatus} https://a.test/v1/x; curl -sS ${kStatus} -X POST 'https://a.test/v2?q'`;
+    const jobs = (["allow", "deny", "throw"] as const).map((onRequest) => ({
+      network: { ...network, onRequest },
+      script,
+    }));
+    const [allowed, ...denied] = await makeWorld().run(jobs);
+    expect(allowed?.out, allowed?.err).toBe("200\n200\n");
+    expect(allowed?.requests?.map(({ rule: by }) => by)).toEqual(["GET a.test/v1/*", "onRequest"]);
+    for (const end of denied) {
+      expect(end.out, end.err).toBe("200\n403\n");
+      expect(end.requests?.[1]).toMatchObject({
+        verdict: "refused",
+        reason: "onRequest denied it",
+      });
+    }
+    for (const { asked } of [allowed as End, ...denied]) {
+      const request = { method: "POST", path: "/v2", program: "/bin/sh" };
+      expect(asked).toEqual([{ host: "a.test", port: 443, via: "connect", ...request }]);
+    }
+  });
+
   test("of several for a host each allows what it says", async () => {
     const http = [...kGetV1, { host: "a.test:443", methods: ["POST"] }];
     const script = `curl -sS ${kStatus} -d x https://a.test/v2; curl -sS ${kStatus} https://a.test/v2; curl -sS ${kStatus} https://a.test/v1/x`;

@@ -44,8 +44,8 @@ const kJobs: Record<string, Job> = {
     script: `for i in 1 2 3 4; do ${kAsk} & done; wait; ${kAsk}`,
   },
   "a function whose value expires": {
-    network: networkWith({ value: { texts: [kValue, kNext], forMs: 500 } }),
-    script: `${kAsk}; ${kAsk}; sleep 0.6; ${kAsk}`,
+    network: networkWith({ value: { texts: [kValue, kNext], forMs: 5000 } }),
+    script: `${kAsk}; ${kAsk}; sleep 5.1; ${kAsk}`,
   },
   "a function that throws": {
     network: networkWith({ value: { texts: [] } }),

@@ -2,7 +2,7 @@
 
 import type { Socket } from "node:net";
 import { connect, type SecureContext, TLSSocket } from "node:tls";
-
+import type { AskedRequest } from "../messages.js";
 import { offeredProtocols } from "./client-hello.js";
 import type { RunDesk } from "./desk.js";
 import type { Exchange } from "./exchange.js";
@@ -10,7 +10,13 @@ import { serveHttp1 } from "./http1.js";
 import { serveHttp2 } from "./http2.js";
 
 /** A client's connection, and one to the host that it named. */
-export type Arrived = { client: Socket; host: Socket; name: string; port: number };
+export type Arrived = {
+  client: Socket;
+  host: Socket;
+  name: string;
+  port: number;
+  via: AskedRequest["via"];
+};
 
 const kProtocols: readonly string[] = ["h2", "http/1.1"];
 const kHandshakeMs = 60_000;
@@ -66,7 +72,7 @@ function connectTo(host: Socket, name: string, protocols: string[], secureContex
 /** Serves the connection to its end; rejects if there is nothing to serve. */
 export async function serveConnection(
   run: RunDesk,
-  { client, host, name, port }: Arrived,
+  { client, host, name, port, via }: Arrived,
 ): Promise<void> {
   client.on("error", () => client.destroy());
   host.on("error", () => host.destroy());
@@ -87,7 +93,7 @@ export async function serveConnection(
   await new Promise<void>((resolve, reject) => {
     secured.once("secure", resolve).once("close", () => reject(new Error("no handshake")));
   });
-  const exchange: Exchange = { run, name, port, client: secured, host: server };
+  const exchange: Exchange = { run, via, name, port, client: secured, host: server };
   secured.once(
     "close",
     run.atEnd(() => secured.destroy()),

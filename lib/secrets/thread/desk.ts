@@ -2,7 +2,7 @@
 
 import { createSecureContext, rootCertificates, type SecureContext } from "node:tls";
 import type { Masks } from "../mask.js";
-import type { HeldSecret, Told } from "../messages.js";
+import type { AskedRequest, HeldSecret, Told } from "../messages.js";
 import { type Header, judge, type Request, type RunSecret, substitute } from "../substitution.js";
 import { type HttpRuleTarget, ruled } from "../target.js";
 import type { Authority } from "./authority.js";
@@ -47,6 +47,10 @@ export type Decision =
 /** A value that was asked for, until it expires. */
 type Asked = { value: string; expiresMs: number | undefined };
 export type Ask = (name: string) => Promise<Asked>;
+export type AskRequest = (request: AskedRequest) => Promise<boolean>;
+
+/** The rule of a request that was asked about, as that of a connection is. */
+const kAsked = "onRequest";
 
 const refused = (status: number, reason: string, secret?: string, isMisuse = false): Decision => ({
   kind: "refuse",
@@ -63,6 +67,7 @@ export class RunDesk {
   readonly #secrets: readonly HeldSecret[];
   readonly #rules: readonly HttpRuleTarget[];
   readonly #ask: Ask;
+  readonly #askRequest: AskRequest | undefined;
   readonly #asked = new Map<string, Promise<Asked>>();
   /** All values that this run has had, by what commands have for them. */
   readonly #masks = new Map<string, string>();
@@ -75,11 +80,14 @@ export class RunDesk {
       secrets,
       rules,
       ask,
+      askRequest,
       tell,
     }: {
       secrets: readonly HeldSecret[];
       rules: readonly HttpRuleTarget[];
       ask: Ask;
+      /** undefined: what no rule allows is refused. */
+      askRequest?: AskRequest | undefined;
       tell: (told: Told) => void;
     },
   ) {
@@ -88,6 +96,7 @@ export class RunDesk {
     this.#secrets = secrets;
     this.#rules = rules;
     this.#ask = ask;
+    this.#askRequest = askRequest;
     for (const { value, placeholder } of secrets) {
       if (value !== undefined) this.#masks.set(value, placeholder);
     }
@@ -122,14 +131,27 @@ export class RunDesk {
     return asked.value;
   }
 
-  async decide(method: string, request: Request): Promise<Decision> {
+  async #ruled(method: string, request: Request, via: AskedRequest["via"]) {
+    const verdict = ruled(method, request, this.#rules);
+    if (verdict !== "refused" || this.#askRequest === undefined) return verdict;
+    const { host, port, rawPath: path } = request;
+    const isAllowed = await this.#askRequest({ host, port, via, method, path });
+    return isAllowed ? { rule: kAsked } : "denied";
+  }
+
+  async decide(
+    method: string,
+    request: Request,
+    via: AskedRequest["via"] = "transparent",
+  ): Promise<Decision> {
     const verdict = judge(request, this.#secrets);
     if (verdict.kind === "misused") {
       const { secret, where } = verdict;
       const reason = `the placeholder of ${secret.name} is in ${where}, and is not for this place`;
       return refused(403, reason, secret.name, true);
     }
-    const rule = ruled(method, request, this.#rules);
+    const rule = await this.#ruled(method, request, via);
+    if (rule === "denied") return refused(403, "onRequest denied it");
     if (rule === "refused") return refused(403, "no rule of its host allows it");
     if (verdict.kind === "unsupported") {
       return refused(403, verdict.reason, verdict.secret.name);

@@ -1,6 +1,7 @@
 /** A connection between a client inside and the host that it named, both with TLS that ends here. */
 
 import type { TLSSocket } from "node:tls";
+import type { AskedRequest } from "../messages.js";
 import type { Header, Request } from "../substitution.js";
 import { normalisedPath } from "../target.js";
 import type { Decision, RunDesk } from "./desk.js";
@@ -8,6 +9,7 @@ import type { Decision, RunDesk } from "./desk.js";
 /** What both protocols need to serve a connection. */
 export type Exchange = {
   run: RunDesk;
+  via: AskedRequest["via"];
   name: string;
   port: number;
   client: TLSSocket;
@@ -92,13 +94,14 @@ export class Account {
   }
 
   async #decided(headers: readonly Header[]): Promise<Decision> {
-    const { run, name, host } = this.#exchange;
+    const { run, name, host, via } = this.#exchange;
     const refusal = { kind: "refuse", secret: undefined, isMisuse: false } as const;
     if (run.hasEnded) return { ...refusal, status: 503, reason: "its run has ended" };
     const fault = lineFault(this.#exchange, this.#line);
     if (fault !== undefined) return { ...refusal, ...fault };
     const request = requestOf(this.#exchange, this.#line, headers);
-    const decision = await run.decide(this.#line.method, request);
+    const decision = await run.decide(this.#line.method, request, via);
+    if (run.hasEnded) return { ...refusal, status: 503, reason: "its run has ended" };
     if (decision.kind === "refuse" || !(host instanceof Error)) return decision;
     return { ...refusal, status: 502, reason: `${name} can't be asked: ${host.message}` };
   }

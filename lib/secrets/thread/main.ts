@@ -3,7 +3,7 @@
 import { Socket } from "node:net";
 import { parentPort, workerData } from "node:worker_threads";
 
-import type { FromTerminator, Told, ToTerminator } from "../messages.js";
+import type { AskedRequest, FromTerminator, Told, ToTerminator } from "../messages.js";
 import { Authority } from "./authority.js";
 import { serveConnection } from "./connection.js";
 import { Desk, RunDesk } from "./desk.js";
@@ -40,23 +40,38 @@ class Report {
 type Run = { desk: Promise<RunDesk | undefined>; report: Report };
 const runs = new Map<number, Run>();
 
-type Waiting = {
-  resolve: (value: { value: string; expiresMs: number | undefined }) => void;
-  reject: (error: Error) => void;
-};
-const questions = new Map<number, Waiting>();
+type Answer = Extract<ToTerminator, { question: number }>;
+/** What waits for the answers to questions. */
+const questions = new Map<number, (answer: Answer) => void>();
 let lastQuestion = 0;
 
-function ask(run: number, name: string) {
+function asked(put: (question: number) => void): Promise<Answer> {
   lastQuestion += 1;
   const question = lastQuestion;
-  return new Promise<{ value: string; expiresMs: number | undefined }>((resolve, reject) => {
-    questions.set(question, { resolve, reject });
-    say({ kind: "ask", run, name, question });
+  return new Promise((resolve) => {
+    questions.set(question, resolve);
+    put(question);
   });
 }
 
-function begin({ run, runner, secrets, rules }: Extract<ToTerminator, { kind: "begin" }>): void {
+async function ask(run: number, name: string) {
+  const answer = await asked((question) => say({ kind: "ask", run, name, question }));
+  if (answer.kind !== "value") throw new Error("there is no value");
+  return answer;
+}
+
+async function askRequest(run: number, request: AskedRequest): Promise<boolean> {
+  const answer = await asked((question) => say({ kind: "askRequest", run, request, question }));
+  return answer.kind === "verdict" && answer.isAllowed;
+}
+
+function begin({
+  run,
+  runner,
+  secrets,
+  rules,
+  asks,
+}: Extract<ToTerminator, { kind: "begin" }>): void {
   const report = new Report(run);
   const made = desks.get(runner)?.then(
     (desk) =>
@@ -64,6 +79,7 @@ function begin({ run, runner, secrets, rules }: Extract<ToTerminator, { kind: "b
         secrets,
         rules,
         ask: (name) => ask(run, name),
+        ...(asks && { askRequest: (request) => askRequest(run, request) }),
         tell: (told) => report.add(told),
       }),
     () => undefined,
@@ -106,24 +122,23 @@ function take(message: ToTerminator): void {
       void flush(message);
       return;
     case "value":
-    case "noValue": {
-      const waiting = questions.get(message.question);
+    case "noValue":
+    case "verdict":
+      questions.get(message.question)?.(message);
       questions.delete(message.question);
-      if (message.kind === "value") waiting?.resolve(message);
-      else waiting?.reject(new Error("there is no value"));
-    }
   }
 }
 port.on("message", take);
 
 async function serve(line: string): Promise<void> {
-  const [clientNumber, hostNumber, run, hostPort, name = ""] = line.split(" ");
+  const [clientNumber, hostNumber, run, hostPort, via, name = ""] = line.split(" ");
   const client = new Socket({ fd: Number(clientNumber) });
   const host = new Socket({ fd: Number(hostNumber) });
   try {
     const desk = await runs.get(Number(run))?.desk;
     if (desk === undefined) throw new Error("the run has ended");
-    await serveConnection(desk, { client, host, name, port: Number(hostPort) });
+    const arrived = { client, host, name, port: Number(hostPort) };
+    await serveConnection(desk, { ...arrived, via: via as AskedRequest["via"] });
   } catch {
     client.destroy();
     host.destroy();

@@ -24,6 +24,8 @@ bool HandToTerminator(int channel, TerminatedConnection connection) {
                                      connection.run, static_cast<std::uint64_t>(connection.port)}) {
     line += std::to_string(number) + ' ';
   }
+  line += connection.via;
+  line += ' ';
   line += connection.name;
   line += '\n';
   // A stream socket takes such a short message whole or not at all.

@@ -14,6 +14,7 @@ struct TerminatedConnection {
   Descriptor host;
   std::uint64_t run = 0;  // the terminator's number of the run, or the session, that made it
   std::uint16_t port = 0;
+  std::string_view via;   // ConnectionViaName
   std::string_view name;  // the host's
 };
 
@@ -25,7 +26,7 @@ struct TerminatorEnds {
 };
 Result<TerminatorEnds> MakeTerminatorChannel();
 
-// Hands a connection over by a line "CLIENT HOST RUN PORT NAME": the terminator owns the
+// Hands a connection over by a line "CLIENT HOST RUN PORT VIA NAME": the terminator owns the
 // descriptors from then on. Returns false if it does not take it, and closes them.
 [[nodiscard]] bool HandToTerminator(int channel, TerminatedConnection connection);
 

@@ -202,6 +202,7 @@ void Tunnel::EndTls() {
                                   .host = host_stream_.Release(),
                                   .run = run,
                                   .port = port_,
+                                  .via = ConnectionViaName(via_),
                                   .name = std::get<HostName>(host_).text()};
   if (run == 0 || !HandToTerminator(parts().policy->termination->channel, std::move(connection))) {
     return Refuse(true, "nothing on the host ends its TLS", DialState::kFailed);

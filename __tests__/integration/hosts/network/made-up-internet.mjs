@@ -57,7 +57,8 @@ function networkOf(job) {
   if (network?.onRequest === undefined) return network;
   const answer = answers[network.onRequest];
   const onRequest = (request) => {
-    asked.push({ host: request.host, port: request.port, via: request.via });
+    const { host, port, via, method, path: at, command } = request;
+    asked.push({ host, port, via, ...(method && { method, path: at, program: command?.[0] }) });
     return answer(request);
   };
   return { ...network, onRequest };

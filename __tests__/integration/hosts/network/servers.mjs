@@ -1,5 +1,5 @@
 // Servers of a made-up internet, on every address of this network namespace: HTTP at 80, HTTPS and
-// HTTP/2 at 443, git over ssh at 22, one at 9000 that sends back what it gets, gRPC at 9001. `hits` is
+// HTTP/2 at 443, git over ssh at 22, one at 9000 that sends back what it gets, gRPC at 9001 and, with TLS, at 9443. `hits` is
 // what has reached them.
 import { spawn } from "node:child_process";
 import { createHash } from "node:crypto";
@@ -199,7 +199,8 @@ function gitOverSsh(directory, hits) {
 function grpcEcho(hits) {
   const server = new grpc.Server();
   const echo = (call) => {
-    hits.push({ at: 9001 });
+    const [authorization] = call.metadata.get("authorization");
+    hits.push({ at: 9001, authorization });
     call.on("data", (text) => call.write(text));
     call.on("end", () => call.end());
   };
@@ -230,6 +231,12 @@ export async function openServers({ directory, key, cert }) {
     listening(echo, 9000),
     listening(gitOverSsh(directory, hits), 22),
     promisify(calls.bindAsync.bind(calls))("[::]:9001", grpc.ServerCredentials.createInsecure()),
+    promisify(calls.bindAsync.bind(calls))(
+      "[::]:9443",
+      grpc.ServerCredentials.createSsl(null, [
+        { private_key: readFileSync(key), cert_chain: readFileSync(cert) },
+      ]),
+    ),
   ]);
   return { hits };
 }

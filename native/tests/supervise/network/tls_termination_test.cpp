@@ -31,6 +31,7 @@ struct HandedOver {
   Peer host;
   std::uint64_t run = 0;
   std::uint16_t port = 0;
+  std::string via;
   std::string name;
 };
 
@@ -64,8 +65,9 @@ class Terminator {
     std::uint64_t run = 0;
     std::uint16_t port = 0;
     std::string name;
-    words >> client >> host >> run >> port >> name;
-    return {PeerOf(client), PeerOf(host), run, port, name};
+    std::string via;
+    words >> client >> host >> run >> port >> via >> name;
+    return {PeerOf(client), PeerOf(host), run, port, via, name};
   }
 
  private:
@@ -99,6 +101,7 @@ TEST(TlsTerminated, IsHandedOverWithAConnectionToItsHost) {
   HandedOver taken = terminator.Take();
   EXPECT_EQ(taken.run, kRun);
   EXPECT_EQ(taken.port, server.port());
+  EXPECT_EQ(taken.via, "transparent");
   EXPECT_EQ(taken.name, "a.test");
   EXPECT_EQ(taken.client.ReadExactly(hello.size()), hello);
   taken.host.Send("to the host");
