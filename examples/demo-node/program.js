@@ -1,7 +1,7 @@
 import { Command, InvalidArgumentError } from "commander";
 
 /**
- * @typedef {{ project: string, once?: string, commit?: boolean, mcp?: boolean, model: string, maxRounds: number }} DemoOptions
+ * @typedef {{ project: string, once?: string, commit?: boolean, mcp?: boolean, secret?: import("./sandbox.js").Credential[], model: string, maxRounds: number }} DemoOptions
  */
 
 /** @param {string} text */
@@ -9,6 +9,18 @@ function positiveCount(text) {
   if (!/^[1-9]\d{0,5}$/.test(text))
     throw new InvalidArgumentError("Expected a whole number above 0.");
   return Number(text);
+}
+
+/**
+ * @param {NodeJS.ProcessEnv} env
+ * @param {string} text
+ * @param {import("./sandbox.js").Credential[]} previous
+ */
+function credential(env, text, previous = []) {
+  const [, name = "", hosts = ""] = /^([A-Za-z_]\w*)@([^@]+)$/.exec(text) ?? [];
+  if (name === "") throw new InvalidArgumentError("Expected NAME@HOST[,HOST].");
+  if (!env[name]) throw new InvalidArgumentError(`Expected a variable ${name} that is set.`);
+  return [...previous, { name, hosts: hosts.split(",") }];
 }
 
 /**
@@ -27,6 +39,11 @@ export function createProgram(env) {
       "--mcp",
       "serve the sandbox to another agent by MCP instead, on standard input and output",
     )
+    .option(
+      "--secret <name@host>",
+      "let commands use the variable NAME at HOST[,HOST] without having it; you are asked first; repeatable",
+      (text, previous) => credential(env, text, previous),
+    )
     .option("-m, --model <name>", "the model (OPENAI_MODEL)", env.OPENAI_MODEL || "gpt-4.1-mini")
     .option("--max-rounds <n>", "answers with tool calls for one request", positiveCount, 50)
     .exitOverride()
@@ -34,8 +51,10 @@ export function createProgram(env) {
       outputError: (text, write) => write(text.replace(/^(error: )?/, "demo-node: ")),
     })
     .hook("preAction", (command) => {
-      const { commit, once, mcp } = command.opts();
+      const { commit, once, mcp, secret } = command.opts();
       if (commit && once === undefined) command.error("error: --commit needs --once");
+      if (mcp && secret)
+        command.error("error: --mcp and --secret exclude each other: nobody is asked");
       if (mcp && once !== undefined) command.error("error: --mcp and --once exclude each other");
     })
     .addHelpText(

@@ -79,7 +79,7 @@ export class Session {
     const consent = new Consent(await Remembered.read(rememberedFile(env)));
     // Where nobody could be asked and nothing is remembered, no network at all is the same and costs less.
     const mayAsk = streams.in?.isTTY === true || consent.mayAllow;
-    const sandbox = await selectSandbox(env, say, mayAsk ? consent : undefined);
+    const sandbox = await selectSandbox(env, say, mayAsk ? consent : undefined, options.secret);
     const project = await Project.open(options.project, sandbox);
     const { directory, id } = project;
     say(`demo-node: working on ${plainLine(directory)} in transaction ${id}: it stays as it is`);
@@ -95,7 +95,7 @@ export class Session {
       tools: [tool, new RequestAccessTool(access)],
       model: options.model,
       maxRounds: options.maxRounds,
-      instructions: instructions(sandbox.isConfined),
+      instructions: instructions(sandbox.isConfined, options.secret),
       onText: (delta) => streams.out.write(plainPiece(delta)),
     });
     return new Session({ sandbox, project, tool, conversation, streams, consent, access });

@@ -132,3 +132,31 @@ test("what is remembered is read strictly", async () => {
   await expect(Remembered.read(directory)).rejects.toThrow("it is no file of at most 64 KiB");
   expect(rememberedFile({ XDG_CONFIG_HOME: "/x" })).toBe("/x/demo-node/network.json");
 });
+
+test("a credential is used once the person agrees, and asked about once in a session", async () => {
+  const credential = { name: "TOKEN", hosts: ["a.test", "b.test"], value: "its value" };
+  const { consent, asked } = makeConsent(["s", "d"]);
+  expect(await consent.valueOf(credential)).toBe("its value");
+  expect(await consent.valueOf(credential)).toBe("its value");
+  expect(asked).toEqual([
+    "a command uses TOKEN at a.test, b.test: allow it in this [s]ession, [d]eny? ",
+  ]);
+  const other = { ...credential, name: "OTHER" };
+  for (let times = 0; times < 2; times += 1) {
+    await expect(consent.valueOf(other)).rejects.toThrow("OTHER may not be used");
+  }
+  expect(asked).toHaveLength(2);
+});
+
+test.each(["", "yes", "always"])("%j is no consent to a credential", async (answer) => {
+  const { consent } = makeConsent([answer]);
+  const credential = { name: "TOKEN", hosts: ["a.test"], value: "its value" };
+  await expect(consent.valueOf(credential)).rejects.toThrow("may not be used");
+});
+
+test("where nobody can be asked a credential is not used", async () => {
+  const { consent } = makeConsent([]);
+  consent.ask = undefined;
+  const credential = { name: "TOKEN", hosts: ["a.test"], value: "its value" };
+  await expect(consent.valueOf(credential)).rejects.toThrow("may not be used");
+});

@@ -238,6 +238,10 @@ describe("what fails is said in a line, without a stack trace", () => {
     [["--commit"], {}, /--commit needs --once/],
     [["--nosuch"], {}, /unknown option '--nosuch'/],
     [["--once", "x", "--max-rounds", "0"], {}, /whole number above 0/],
+    [["--once", "x", "--secret", "NONE@a.test"], {}, /a variable NONE that is set/],
+    [["--once", "x", "--secret", "HOME"], {}, /Expected NAME@HOST/],
+    [["--once", "x", "--secret", "HOME@a.test"], {}, /--secret needs OPENAGENTIC_PROCESS_SANDBOX/],
+    [["--mcp", "--secret", "HOME@a.test"], {}, /--mcp and --secret exclude each other/],
     [["--once", "x", "--project", "/nonexistent"], {}, /--project \/nonexistent is no directory/],
     [["--once", "x"], { OPENAI_API_KEY: "", OPENAI_BASE_URL: "" }, /OPENAI_API_KEY is not set/],
   ])("misuse: %j", async (args, env, expected) => {

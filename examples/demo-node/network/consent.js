@@ -6,6 +6,7 @@ import { plainLine } from "../terminal/plain-text.js";
  */
 
 const kMaxShown = 60;
+const kAnswerWithinMs = 30_000;
 
 /** @param {string[] | undefined} command as the tool starts it: bash -c SCRIPT */
 function shown(command) {
@@ -21,6 +22,8 @@ export class Consent {
   #remembered;
   /** @type {Set<string>} "host:port" */
   #session = new Set();
+  /** @type {Map<string, boolean>} whether a credential may be used, by its name */
+  #credentials = new Map();
   /** What a command was denied it is not asked about again: programs try more than once. */
   #denied = new Set();
   /** @type {Promise<unknown>} */
@@ -44,6 +47,25 @@ export class Consent {
     this.#last = turn.catch(() => {});
     return turn;
   };
+
+  /**
+   * The value of a credential, once the person has agreed to its use in this session: before it is first put into a
+   * request. Where nobody can be asked it is not used. No command ever has it.
+   * @param {{ name: string, hosts: readonly string[], value: string }} credential
+   * @returns {Promise<string>}
+   */
+  async valueOf({ name, hosts, value }) {
+    const turn = this.#last.then(async () => {
+      if (this.#credentials.has(name) || this.ask === undefined) return;
+      const question = `a command uses ${plainLine(name)} at ${plainLine(hosts.join(", "))}: allow it in this [s]ession, [d]eny? `;
+      const answer = (await this.ask(question, AbortSignal.timeout(kAnswerWithinMs))).trim();
+      this.#credentials.set(name, ["s", "session"].includes(answer.toLowerCase()));
+    });
+    this.#last = turn.catch(() => {});
+    await turn;
+    if (this.#credentials.get(name) === true) return value;
+    throw new Error(`${name} may not be used`);
+  }
 
   /**
    * @param {NetworkRequest} request
