@@ -186,6 +186,20 @@ describe("HTTP/1.1", () => {
     expect(gunzipSync(body).toString()).toBe(`you sent ${kPlaceholder} to /`);
   });
 
+  test("an answer without a body keeps what it says of one", async () => {
+    const { port: server } = await echoServer();
+    const { port } = await between(server);
+    const headers = { Host: "api.test", Authorization: kPlaceholder, "Accept-Encoding": "gzip" };
+    const direct = { headers, method: "HEAD", ca: theirs.pem };
+    const [told, passed] = [
+      await get(server, direct),
+      await get(port, { headers, method: "HEAD" }),
+    ];
+    expect(passed.status).toBe(200);
+    expect(passed.headers["content-encoding"]).toBe("gzip");
+    expect(passed.headers["content-length"]).toBe(told.headers["content-length"]);
+  });
+
   test("many requests on one connection", async () => {
     const { port: server, got } = await echoServer();
     const { port } = await between(server);

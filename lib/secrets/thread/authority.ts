@@ -23,6 +23,7 @@ const kAlgorithm = { name: "ECDSA", namedCurve: "P-256", hash: "SHA-256" };
 const kDayMs = 24 * 60 * 60 * 1000;
 const kCaDays = 825; // some clients refuse longer ones
 const kLeafDays = 90;
+const kMostContexts = 256;
 
 type Keys = webcrypto.CryptoKeyPair;
 
@@ -81,6 +82,9 @@ export class Authority {
     if (known !== undefined) return known;
     const made = this.#makeContext(host);
     this.#contexts.set(host, made);
+    // Names below a wildcard are the commands' choice.
+    const [oldest] = this.#contexts.keys();
+    if (this.#contexts.size > kMostContexts && oldest !== undefined) this.#contexts.delete(oldest);
     return made;
   }
 

@@ -74,8 +74,6 @@ export async function serveConnection(
   run: RunDesk,
   { client, host, name, port, via }: Arrived,
 ): Promise<void> {
-  client.on("error", () => client.destroy());
-  host.on("error", () => host.destroy());
   const offered = (await protocolsOf(client)).filter((each) => kProtocols.includes(each));
   const server = await connectTo(host, name, offered, run.desk.context).catch(
     (error: Error) => error,

@@ -44,7 +44,8 @@ export function lineFault(
   }
   const own = [name, `${name}:${port}`];
   if (authority === undefined || !own.includes(authority.toLowerCase())) {
-    return { status: 421, reason: `the connection is to ${name}, the request to ${authority}` };
+    const other = authority === undefined ? "names no host, or two" : `is to ${authority}`;
+    return { status: 421, reason: `the connection is to ${name}, and the request ${other}` };
   }
   if (!url.startsWith("/") && !(url === "*" && method === "OPTIONS")) {
     return { status: 400, reason: "the request names no path" };

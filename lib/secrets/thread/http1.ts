@@ -70,11 +70,16 @@ function refuse(response: ServerResponse, status: number, reason: string): void 
   response.end(text);
 }
 
+const kNoMasks: Masks = new Map();
+/** Statuses of answers without a body. */
+const kEmpty: readonly number[] = [204, 304];
+
 /** Answers with what the server says, masked. */
 function answer(from: IncomingMessage, response: ServerResponse, masks: Masks): void {
   const headers = pairsOf(from.rawHeaders);
   const coding = headers.find(isNamed("content-encoding"))?.[1] ?? "";
-  const passage = maskedBody(from, coding, masks);
+  const isEmpty = response.req.method === "HEAD" || kEmpty.includes(from.statusCode ?? 0);
+  const passage = maskedBody(from, coding, isEmpty ? kNoMasks : masks);
   if (passage === undefined) {
     from.destroy();
     refuse(response, 502, `the answer is coded as ${coding}, which can't be looked into`);
@@ -123,6 +128,7 @@ async function serve(
   const line = lineOf(request, headers);
   const account = new Account(at.exchange, line);
   at.answers.add(response);
+  response.on("error", () => response.destroy());
   response.on("close", () => {
     account.close(undefined);
     at.answers.delete(response);

@@ -59,18 +59,18 @@ function answer(
 ): void {
   const status = Number(headers[":status"] ?? 502);
   const coding = String(headers["content-encoding"] ?? "");
+  const fields = maskedFields(headers, masks);
+  if (ends) {
+    to.respond({ ":status": status, ...fields }, { endStream: true });
+    return;
+  }
   const passage = maskedBody(from, coding, masks);
   if (passage === undefined) {
     from.close(constants.NGHTTP2_CANCEL);
     refuse(to, 502, `the answer is coded as ${coding}, which can't be looked into`);
     return;
   }
-  const fields = maskedFields(headers, masks);
   if (!passage.keepsLength) delete fields["content-length"];
-  if (ends) {
-    to.respond({ ":status": status, ...fields }, { endStream: true });
-    return;
-  }
   let trailers: IncomingHttpHeaders | undefined;
   from.on("trailers", (sent: IncomingHttpHeaders) => {
     trailers = sent;

@@ -134,6 +134,7 @@ async function serve(line: string): Promise<void> {
   const [clientNumber, hostNumber, run, hostPort, via, name = ""] = line.split(" ");
   const client = new Socket({ fd: Number(clientNumber) });
   const host = new Socket({ fd: Number(hostNumber) });
+  for (const socket of [client, host]) socket.on("error", () => socket.destroy());
   try {
     const desk = await runs.get(Number(run))?.desk;
     if (desk === undefined) throw new Error("the run has ended");
