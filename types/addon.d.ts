@@ -314,7 +314,7 @@ export type NativeTermination = {
   texts: readonly string[];
   /** See `openTerminator`. */
   channel: number;
-  /** The runner's number for the terminator, unique in this process, from 1 on. */
+  /** The runner's number for the terminator, unique in its Node environment, from 1 on. */
   number: number;
 };
 

@@ -58,6 +58,11 @@ class Requests {
     }
   }
 
+  /** The terminator has ended: some request may be unknown. */
+  tear(): void {
+    this.omitted += 1;
+  }
+
   /** Adds what is known to the result. */
   addTo(result: SandboxedExecResult): SandboxedExecResult {
     const denials = [...this.#denials.values()];
@@ -176,7 +181,7 @@ export class SecretsOfRun {
         try {
           const result = await running;
           if (isOnly && !this.#mayHaveAsked(result)) this.close();
-          else await this.#terminator.flush(this.run, isOnly);
+          else await this.#terminator.flush(this.run, isOnly).catch(() => requests.tear());
           return requests.addTo(result);
         } catch (error) {
           if (isOnly) this.close();

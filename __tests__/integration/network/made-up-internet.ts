@@ -46,6 +46,8 @@ export type Job = {
   script?: string;
   argv?: readonly string[];
   env?: Record<string, string>;
+  /** The thread that ends TLS ends once something has reached a server; then there is a file `gone`. */
+  endsTerminator?: boolean;
   /** How many runs of it at once; told is of the first. */
   atOnce?: number;
 };
@@ -61,6 +63,7 @@ export type End = {
   layers: string[];
   policyHash: string;
   requests?: HttpRequestRecord[];
+  requestsOmitted?: number;
   denials?: Denial[];
   connections: NetworkConnection[];
   omitted?: number;

@@ -55,6 +55,12 @@ const kJobs: Record<string, Job> = {
     network: networkWith({ value: { texts: ["two\nlines-of-the-secret"] } }),
     script: 'curl -sS -H "Authorization: Bearer $API_TOKEN" https://a.test/echo',
   },
+  "a terminator that ends": {
+    network: networkWith(),
+    script: `${kAsk}; until [ -e gone ]; do sleep 0.05; done; ${kAsk}; ${kCurl} -k https://b.test/`,
+    endsTerminator: true,
+  },
+  "the run after it": { network: networkWith(), script: kAsk },
   "misuse that ends the run": {
     network: networkWith({ onMisuse: "end" }),
     script: `${kAsk}; ${kCurl} https://b.test/; sleep 60; echo late`,
@@ -132,6 +138,20 @@ describeUnless(whyNoBubblewrap ?? whyNoOwnNetwork, "secrets", () => {
       expect(JSON.stringify(end)).not.toMatch(/vault|of-the-secret/);
     },
   );
+
+  test("a terminator that ends in the middle takes no run with it, and lets nothing through", () => {
+    const end = endOf("a terminator that ends");
+    expect(end.error).toBeUndefined();
+    expect(end.outcome).toEqual({ kind: "exited" });
+    expect(end.out).toBe("200\n000\n000\n");
+    expect(end.hits).toHaveLength(1);
+    expect(end.connections.map(({ reason }) => reason)).toEqual([
+      undefined,
+      ...Array(2).fill("nothing on the host ends its TLS"),
+    ]);
+    expect([end.requests?.length, end.requestsOmitted]).toEqual([1, 1]);
+    expect(endOf("the run after it").out).toBe("200\n");
+  });
 
   test.each(["misuse that ends the run", "misuse that ends a live process"])("%s", (name) => {
     const { outcome, exitCode, denials, requests, out } = endOf(name);

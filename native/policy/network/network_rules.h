@@ -127,7 +127,7 @@ struct TlsTermination {
   std::vector<HostRule> plain;  // each with a port: refused, since requests there are not looked at
   std::vector<std::string> texts;  // what the terminator does for them, a line each: to be hashed
   int channel = -1;                // see supervise/network/terminator.h
-  std::uint64_t number = 0;        // the runner's, unique in this process; not hashed
+  std::uint64_t number = 0;        // the runner's, for its Node environment; not hashed
   std::shared_ptr<CurrentTrust> trust;
 
   bool Covers(const HostName& host, std::uint16_t port) const;

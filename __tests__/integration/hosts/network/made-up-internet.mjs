@@ -3,7 +3,7 @@
 //   node made-up-internet.mjs FILE, which holds { directory, key, cert, workspace, options, jobs }
 // A job is { kind, network, script, node, atOnce }: `node` is a program for Node in place of a script.
 import { once } from "node:events";
-import { readFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { Worker } from "node:worker_threads";
 import { BubblewrapNativeRunner, Bwrap } from "../../../../dist/index.js";
 
@@ -98,6 +98,20 @@ const kinds = {
   },
 };
 
+/** Ends the thread that ends TLS once something has reached a server, and tells the command by a file `gone`. */
+async function endTerminator(from) {
+  while ((await hitsSoFar()).length === from)
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  const { Terminator } = await import("../../../../dist/secrets/terminator.js");
+  const terminator = Terminator.current();
+  const nobody = { valueOf: async () => "", told: () => {} };
+  const unknown = 1e6;
+  await terminator.authorityOf(unknown, []);
+  terminator.begin({ run: unknown, runner: unknown, secrets: undefined, rules: [] }, nobody); // it can't take that
+  while (!terminator.isGone) await new Promise((resolve) => setTimeout(resolve, 20));
+  writeFileSync(`${workspace}/gone`, "");
+}
+
 const ends = [];
 for (const job of jobs) {
   const { kind = "cold", script, argv, env = {}, atOnce = 1 } = job;
@@ -116,6 +130,7 @@ for (const job of jobs) {
     const runner = new BubblewrapNativeRunner(own);
     const input = { argv: argv ?? ["/bin/sh", "-c", script], env: { ...env }, limits };
     const run = () => kinds[kind](runner, input);
+    if (job.endsTerminator) void endTerminator(from);
     const results = await Promise.all(Array.from({ length: atOnce }, run));
     await runner.close();
     const [{ exitCode, outcome, stdout, stderr, audits }] = results;
@@ -130,6 +145,7 @@ for (const job of jobs) {
       policyHash: audit?.policyHash,
       requests: audit?.requests,
       denials: audit?.denials,
+      requestsOmitted: audit?.requestsOmitted,
       connections: audit?.connections,
       omitted: audit?.connectionsOmitted,
       hits: (await hitsSoFar()).slice(from),
