@@ -184,15 +184,19 @@ export class Sessions {
   async #openOne(options: SessionOptions): Promise<Session> {
     if (this.#isClosed) throw runnerClosed();
     const own = copyOptions(options);
-    for (let waits = this.#ready(); waits; waits = this.#ready(true)) await waits;
+    const ofRunner = this.#secrets();
+    const waitsFor = (hasWaited: boolean) => this.#ready(hasWaited) ?? ofRunner?.ready();
+    for (let waits = waitsFor(false); waits; waits = waitsFor(true)) await waits;
     if (this.#isClosed) throw runnerClosed();
     const supervised = new Supervised((addon) => this.#make(addon, own), this.#meter);
     supervised.ready = this.#ready;
     const view = this.#home()?.current(); // for as long as the session lives
     if (view !== undefined) supervised.home = { current: () => view };
-    supervised.secrets = this.#secrets();
-    await supervised.secrets?.ready();
+    const secrets = ofRunner?.open();
+    supervised.secrets = ofRunner;
+    supervised.ofSession = secrets;
     const opening = Session.open(supervised);
+    opening.catch(() => secrets?.close());
     this.#opening.set(supervised, opening);
     try {
       const session = await opening;
@@ -207,7 +211,7 @@ export class Sessions {
       open.add(entry);
       void entry.ended.then(() => {
         open.delete(entry);
-        supervised.endSecrets();
+        secrets?.close(); // neither keeps the session alive
       });
       return session;
     } finally {

@@ -79,7 +79,7 @@ export class Supervised<Handle extends RunnerHandle = RunnerHandle> {
   secrets: RunnerSecrets | undefined;
   #trusted: NativeTrust | undefined;
   /** A session's, for all of its commands. */
-  #ofSession: SecretsOfRun | undefined;
+  ofSession: SecretsOfRun | undefined;
   #policyHash: string | undefined;
   readonly #runs = new Map<number, Promise<unknown>>();
   #closed: Promise<void> | undefined;
@@ -262,11 +262,6 @@ export class Supervised<Handle extends RunnerHandle = RunnerHandle> {
     return this.#closed;
   }
 
-  /** Serves no more requests of a session that has ended. */
-  endSecrets(): void {
-    this.#ofSession?.close();
-  }
-
   async #close(): Promise<void> {
     if ("failure" in this.#state) return;
     const { handle } = this.#state;
@@ -320,9 +315,7 @@ export class Supervised<Handle extends RunnerHandle = RunnerHandle> {
 
   /** Returns what a command has in the place of secrets; a session's commands share it. */
   #secretsOfRun(): SecretsOfRun | undefined {
-    if (!this.#isSession) return this.secrets?.open();
-    this.#ofSession ??= this.secrets?.open();
-    return this.#ofSession;
+    return this.#isSession ? this.ofSession : this.secrets?.open();
   }
 
   /** Starts a run whose result tells of its requests. */
