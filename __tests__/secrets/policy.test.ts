@@ -1,9 +1,12 @@
 /** `network.secrets` and `network.http` as they are read: each wrong value is refused by its name, and never shown. */
 
+import { inspect } from "node:util";
 import { describe, expect, test } from "vitest";
 
 import { networkOption } from "../../lib/network.js";
+import { parseRuntimeConfig } from "../../lib/runtime/parse-config.js";
 import { givenValue, secretsPolicy } from "../../lib/secrets/policy.js";
+import type { Secret } from "../../types/public.js";
 
 const kValue = "value-of-the-secret-token";
 const secret = (more: object = {}) => ({
@@ -46,10 +49,12 @@ describe("what follows from them", () => {
 });
 
 test.each<[object, RegExp]>([
-  [{ secrets: {} }, /`network\.secrets` to be an array/],
-  [{ secrets: ["TOKEN"] }, /`network\.secrets\[0\]` to be an object/],
+  [{ secrets: {} }, /`network\.secrets` to be an array, got an object/],
+  [{ secrets: "value-of-the-secret" }, /`network\.secrets` to be an array, got a string$/],
+  [{ secrets: ["value-of-the-secret"] }, /`network\.secrets\[0\]` to be an object, got a string$/],
+  [secret({ name: "value-of-the-secret" }), /a variable's name .*, got a text of 19 characters$/],
+  [secret({ name: 5 }), /secrets\[0\]\.name` to be a string/],
   [secret({ hots: [] }), /Unknown field "hots" in `network\.secrets\[0\]`; did you mean `hosts`\?/],
-  [secret({ name: "A-B" }), /secrets\[0\]\.name` to be a variable's name.*got "A-B"/],
   [secret({ name: "PATH" }), /a variable's name that commands can do without, got "PATH"/],
   [secret({ name: "SSL_CERT_FILE" }), /commands can do without/],
   [secret({ value: undefined }), /secrets\[0\]\.value` to be a string or a function/],
@@ -107,4 +112,20 @@ test("what a function may give", () => {
     expect(givenValue(wrong)).toBeUndefined();
   }
   expect(givenValue({ value: "x", expiresAt: new Date(Number.NaN) })).toBeUndefined();
+});
+
+test("a configuration has no value in sight, and a runner has it still", () => {
+  const written = { name: "TOKEN", value: kValue, hosts: ["a.test"], on_misuse: "end" };
+  const { network } = parseRuntimeConfig({ network: { allow: ["a.test"], secrets: [written] } });
+  expect(inspect(network, { depth: 9 }) + JSON.stringify(network)).not.toContain(kValue);
+  const { secrets } = network as { secrets: readonly Secret[] };
+  expect(secrets).toEqual([
+    { name: "TOKEN", value: expect.any(Function), hosts: ["a.test"], onMisuse: "end" },
+  ]);
+  expect(secretsPolicy({ secrets })?.secrets[0]?.value).toBe(kValue);
+  for (const wrong of [kValue, [kValue], [{ ...written, value: [kValue] }]]) {
+    expect(() => parseRuntimeConfig({ network: { allow: [], secrets: wrong } })).toThrow(
+      expect.objectContaining({ message: expect.not.stringContaining(kValue) }),
+    );
+  }
 });

@@ -21,6 +21,7 @@ import { nearest } from "../fields.js";
 import { kPresetNames } from "../network.js";
 import { LocalNativeRunner } from "../runners/local.js";
 import { looksLikeHost, type Variables } from "../runtime/environment.js";
+import { sealedSecrets } from "../secrets/policy.js";
 
 /** Milliseconds after which a command that gives a secret's value has failed. */
 const kMostSourceMs = 30_000;
@@ -90,10 +91,10 @@ export function secret(text: string, previous: Secret[] = []): Secret[] {
   const expected = "NAME@HOST[,HOST], NAME=file:PATH@HOST or NAME=command:COMMAND@HOST";
   const found = kSecret.exec(text)?.groups;
   const { name = "", kind, from = "", hosts = "" } = required(found, expected);
-  const value = kind === undefined ? process.env[name] : sourceOf(kind, from);
-  const isSet = value !== undefined && value !== "";
-  const given = required(isSet ? value : undefined, `a variable ${name} that is set`);
-  return [...previous, { name, value: given, hosts: hosts.split(",") }];
+  const value = kind === undefined ? process.env[name] || undefined : sourceOf(kind, from);
+  const given = required(value, `a variable ${name} that is set`);
+  const [made] = sealedSecrets([{ name, value: given, hosts: hosts.split(",") }]) as [Secret];
+  return [...previous, made];
 }
 
 /** Asks a file or a command for the value, when it is needed. */

@@ -2,7 +2,7 @@
 
 import * as v from "valibot";
 
-import type { NetworkByDomain } from "../../types/public.js";
+import type { HttpRule, NetworkByDomain } from "../../types/public.js";
 import { kPresetNames } from "../network.js";
 import {
   bare,
@@ -20,6 +20,7 @@ import {
   namesWith,
   type OptionRow,
 } from "../options.js";
+import { sealedSecrets, secretsPolicy } from "../secrets/policy.js";
 import { kShellBlockRules } from "../shell-policy/policy.js";
 import type { BubblewrapConfig, FirejailConfig, LandlockConfig, RuntimeConfig } from "./config.js";
 import { kRuntimeTypes } from "./runtime.js";
@@ -33,8 +34,17 @@ const host = v.pipe(
 );
 const hosts = v.optional(v.array(host, "an array of strings"));
 
-/** A secret or a rule for requests; the runner validates it. */
-const anObject = v.custom<never>(
+/** Secrets, without a value in sight: a configuration is printed. The runner validates them. */
+const secrets = v.pipe(
+  v.any(),
+  v.transform((given) => {
+    secretsPolicy({ secrets: given });
+    return sealedSecrets(given) as NetworkByDomain["secrets"];
+  }),
+);
+
+/** A rule for requests; the runner validates it. */
+const httpRule = v.custom<HttpRule>(
   (value) => typeof value === "object" && value !== null,
   "an object",
 );
@@ -45,8 +55,8 @@ const kByDomain = {
   deny: hosts,
   allowPrivate: hosts,
   presets: v.optional(v.array(v.picklist(kPresetNames), "an array of presets")),
-  secrets: v.optional(v.array(anObject, "an array of objects")),
-  http: v.optional(v.array(anObject, "an array of objects")),
+  secrets: v.optional(secrets),
+  http: v.optional(v.array(httpRule, "an array of objects")),
   onRequest: v.optional(
     v.custom<NonNullable<NetworkByDomain["onRequest"]>>(isFunction, "a function"),
   ),

@@ -24,6 +24,7 @@ const kSecretFields: FieldsOf<Secret> = {
 };
 const kRuleFields: FieldsOf<HttpRule> = { host: true, methods: true, paths: true };
 
+const kMostName = 64;
 const kVariable = /^[A-Za-z_][A-Za-z0-9_]*$/;
 const kToken = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 /** Fields that say where a request goes and how its body is framed. */
@@ -31,6 +32,24 @@ const kFraming =
   /^(?:host|connection|content-length|transfer-encoding|upgrade|te|trailer|expect|proxy-.*)$/i;
 /** Variables by which programs find the runner's authority, or run at all. */
 const kTaken = /^(?:PATH|HOME|PWD|TERM|.*_CA_BUNDLE|SSL_CERT_.*|NODE_EXTRA_CA_CERTS)$/;
+
+/** Values that are known, by the functions that stand for them. */
+const sealed = new WeakMap<object, string>();
+
+/**
+ * Returns secrets whose texts are functions: what holds them may be printed or written. They are still known when a
+ * run begins. Any value but an array of objects is returned as it is.
+ */
+export function sealedSecrets(secrets: unknown): unknown {
+  if (!Array.isArray(secrets)) return secrets;
+  return secrets.map((each: unknown) => {
+    const value = (Object(each) as Partial<Secret>).value;
+    if (typeof value !== "string") return each;
+    const stands = () => value;
+    sealed.set(stands, value);
+    return { ...(each as object), value: stands };
+  });
+}
 
 /** A secret as its option has it, checked. */
 export type SecretRule = {
@@ -122,20 +141,27 @@ function readPlace(as: unknown, field: string): Placement {
   return { as: "header", header: name };
 }
 
-/** The value of a field that all of its readers check. */
+/** Reads a variable's name; what is none may be a value at the wrong place. */
+function readName(name: unknown, field: string): string {
+  const expected = `Expected \`${field}\` to be a variable's name that commands can do without`;
+  if (typeof name !== "string") throw invalidType(field, "a string", name);
+  if (kTaken.test(name)) throw invalidValue(`${expected}, got ${shown(name)}`);
+  if (kVariable.test(name) && name.length <= kMostName) return name;
+  throw invalidValue(`${expected}, got a text of ${name.length} characters`);
+}
+
+/** Tells the type of what came, never a text: it may be a value. */
+const wrongSecret = (field: string, expected: string, got: unknown): TypeError =>
+  typeof got === "string"
+    ? invalidValue(`Expected \`${field}\` to be ${expected}, got a string`)
+    : invalidType(field, expected, got);
+
 function readSecret(given: unknown, field: string): SecretRule {
-  if (typeof given !== "object" || given === null) {
-    throw invalidType(field, "an object", undefined);
-  }
+  if (typeof given !== "object" || given === null) throw wrongSecret(field, "an object", given);
   expectFields(given, field, kSecretFields);
   const secret = given as Secret;
-  const name = expectText(secret.name, `${field}.name`);
-  if (!kVariable.test(name) || kTaken.test(name)) {
-    throw invalidValue(
-      `Expected \`${field}.name\` to be a variable's name that commands can do without, got ${shown(name)}`,
-    );
-  }
-  const { value } = secret;
+  const name = readName(secret.name, `${field}.name`);
+  const value = sealed.get(Object(secret.value)) ?? secret.value;
   if (typeof value === "string") checkSecretValue(value, `${field}.value`);
   else if (typeof value !== "function") {
     // Never with what came: it may be the value.
@@ -240,6 +266,9 @@ export function secretsPolicy({
   secrets,
   http,
 }: Pick<NetworkByDomain, "secrets" | "http">): SecretsPolicy | undefined {
+  if (secrets !== undefined && !Array.isArray(secrets)) {
+    throw wrongSecret("network.secrets", "an array", secrets);
+  }
   const read = expectList(secrets ?? [], "network.secrets", kMostSecrets).map((each, at) =>
     readSecret(each, `network.secrets[${at}]`),
   );
@@ -281,7 +310,7 @@ export function secretsPolicy({
   };
 }
 
-/** What a function has given for a value; undefined: neither a text nor a {@link SecretValue}. */
+/** Reads what a function has given as a value; undefined: neither a text nor a {@link SecretValue}. */
 export function givenValue(
   given: unknown,
 ): { value: string; expiresMs: number | undefined } | undefined {

@@ -22,6 +22,7 @@ type Line = {
 describeUnless(whyNoBubblewrap ?? whyNoCli ?? whyNoOwnNetwork, "on the command line", () => {
   const world = makeWorld();
   const config = join(world.directory, "config.json");
+  const valued = join(world.directory, "valued.json");
   const file = join(world.directory, "token");
   const run = (...args: string[]) => ["run", "--config", config, "--allow-host", "a.test", ...args];
   const sh = (script: string) => ["--", "sh", "-c", script];
@@ -58,6 +59,18 @@ describeUnless(whyNoBubblewrap ?? whyNoCli ?? whyNoOwnNetwork, "on the command l
         "true",
       ],
       out: /TOKEN for a\.test, and never\s+inside; requests: only GET a\.test\/v1\/\*/,
+    },
+    "explain, as JSON": {
+      args: ["explain", "--json", ...run("--secret", "TOKEN@a.test").slice(1), "--", "true"],
+      out: /"secrets": \[\s+\{\s+"name": "TOKEN",\s+"hosts"/,
+    },
+    "doctor, as JSON": {
+      args: ["doctor", "--json", "--config", valued],
+      out: /"secrets": \[\s*\{\s*"name": "TOKEN",\s*"hosts"/,
+    },
+    learn: {
+      args: ["learn", "--config", valued, "--", "true"],
+      out: /"allow": \[\s*"a\.test"\s*\]/,
     },
     why: {
       args: ["why", ...run("--secret", "TOKEN@a.test/v1/*").slice(1), ...sh(kAsk)],
@@ -96,6 +109,8 @@ describeUnless(whyNoBubblewrap ?? whyNoCli ?? whyNoOwnNetwork, "on the command l
   const ends = new Map<string, CommandEnd>();
   beforeAll(async () => {
     writeFileSync(config, '{"network":{"allow":[],"allowPrivate":["127.0.0.0/8"]}}');
+    const secrets = [{ name: "TOKEN", value: kValue, hosts: ["a.test"] }];
+    writeFileSync(valued, JSON.stringify({ network: { allow: ["a.test"], secrets } }));
     writeFileSync(file, `${kValue}\n`);
     chmodSync(file, 0o600);
     const state = join(world.directory, "xdg");

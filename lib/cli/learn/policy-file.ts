@@ -5,7 +5,7 @@ import { open, realpath, rename, rm, stat } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 
-import type { Grant, NativeMount } from "../../../types/public.js";
+import type { Grant, NativeMount, NetworkByDomain } from "../../../types/public.js";
 import { cliOf } from "../../denials/advice-lists.js";
 import { kMaxConfigBytes, readRegularFile } from "../../regular-file.js";
 import type { RuntimeConfig, RuntimeConfigInput } from "../../runtime/config.js";
@@ -119,11 +119,19 @@ export function notDefault(config: RuntimeConfig): RuntimeConfigInput {
       Object.entries(value).flatMap(([name, field]): [string, unknown][] => {
         const usual = (defaults as Record<string, unknown>)[name];
         if (field === undefined || isDeepStrictEqual(field, usual)) return [];
-        const isSection = name !== "network" && isPlain(field) && isPlain(usual);
+        if (name === "network") return [[name, withoutSecrets(field)]];
+        const isSection = isPlain(field) && isPlain(usual);
         return [[name, isSection ? differing(field, usual) : field]];
       }),
     );
   return differing(config, parseRuntimeConfig({})) as RuntimeConfigInput;
+}
+
+/** Values are in no file that this writes; `run` is given --secret again. */
+function withoutSecrets(network: unknown): unknown {
+  if (!isPlain(network)) return network;
+  const { secrets: _, ...rest } = network as Partial<NetworkByDomain>;
+  return rest;
 }
 
 function isPlain(value: unknown): value is object {
