@@ -3,7 +3,12 @@
 import { connect as connectHttp2, createSecureServer } from "node:http2";
 import { createServer as createHttps, request as httpsRequest } from "node:https";
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
-import { connect as connectTls, type SecureContext, TLSSocket } from "node:tls";
+import {
+  connect as connectTls,
+  createServer as createTls,
+  type SecureContext,
+  TLSSocket,
+} from "node:tls";
 import { gzipSync } from "node:zlib";
 import { beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import type { HeldSecret } from "../../lib/secrets/messages.js";
@@ -308,6 +313,53 @@ describe("HTTP/1.1", () => {
     expect(text).toContain(`hello ${kPlaceholder}\n`);
     expect(text).not.toContain(kValue);
   });
+
+  test("nothing but the credential is added to a request, and its fields are as they were sent", async () => {
+    const context = await theirs.contextFor("api.test");
+    const got: string[][] = [];
+    const server = createHttps(
+      { SNICallback: (_, done) => done(null, context) },
+      (request, response) => {
+        got.push(request.rawHeaders);
+        response.end();
+      },
+    );
+    const { port } = await between(await listening(server));
+    const client = connectTls({ host: "127.0.0.1", port, servername: "api.test", ca: ours.pem });
+    onTestFinished(() => void client.destroy());
+    const fields = [
+      "Host",
+      "api.test",
+      "x-B",
+      "1",
+      "x-B",
+      "2",
+      "X-a",
+      kPlaceholder,
+      "Cookie",
+      "c=d",
+    ];
+    const lines = fields.map((text, at) => (at % 2 === 0 ? `${text}: ` : `${text}\r\n`)).join("");
+    client.write(`GET / HTTP/1.1\r\n${lines}\r\n`);
+    await new Promise((resolve) => client.once("data", resolve));
+    expect(got).toEqual([fields.map((text) => (text === kPlaceholder ? kValue : text))]);
+  });
+
+  test.each(["HTTP/1.1 099 Odd\r\n\r\n", "nonsense\r\n\r\n", "HTTP/1.1 200 OK\r\nA: \x01\r\n\r\n"])(
+    "a server that says %j ends its own connection alone",
+    async (said) => {
+      const context = await theirs.contextFor("api.test");
+      const odd = createTls({ SNICallback: (_, done) => done(null, context) }, (socket) => {
+        socket.on("error", () => {});
+        socket.once("data", () => socket.end(said));
+      });
+      const { port } = await between(await listening(odd));
+      const answer = await get(port).catch(() => ({ status: 0 }));
+      expect([0, 502]).toContain(answer.status);
+      const { port: server } = await echoServer();
+      expect((await get((await between(server)).port)).status).toBe(200);
+    },
+  );
 });
 
 describe("HTTP/2", () => {
@@ -381,6 +433,22 @@ describe("HTTP/2", () => {
     expect(records).toMatchObject([
       { method: "POST", path: "/", status: 200, secret: "API_TOKEN" },
     ]);
+  });
+
+  test("streams that are reset while their answers come end alone", async () => {
+    const { port: server } = await http2Server();
+    const on = session((await between(server)).port);
+    const streams = Array.from({ length: 300 }, (_, at) => {
+      const stream = on.request({ ":method": "POST", ":path": `/${at}` });
+      stream.on("error", () => {}).resume();
+      const ended = new Promise((resolve) => stream.on("close", resolve));
+      stream.end("x");
+      if (at % 3 === 0) setTimeout(() => stream.close(8), at % 7);
+      else if (at % 3 === 1) stream.once("response", () => stream.close(8));
+      return ended;
+    });
+    await Promise.all(streams);
+    expect((await ask(on, { authorization: kPlaceholder }, "still")).body).toContain("still");
   });
 
   test("many streams at once", async () => {

@@ -109,44 +109,38 @@ export function networkOf(config: RuntimeConfig, runtime: RuntimeName): Bubblewr
 /** Combines a network with the options: hosts are added to rules, and replace a mode. */
 function withHosts(base: BubblewrapNetwork, options: PolicyOptions): BubblewrapNetwork {
   const { network, allowHost = [], allowPreset = [] } = options;
-  if (network !== undefined) return withRequests(network, options);
-  if (allowHost.length === 0 && allowPreset.length === 0) return withRequests(base, options);
+  if (network !== undefined) return network;
+  if (allowHost.length === 0 && allowPreset.length === 0) return base;
   const rules = typeof base === "object" ? base : {};
-  const allowed = {
+  return {
     ...rules,
     allow: [...(rules.allow ?? []), ...allowHost],
     presets: [...(rules.presets ?? []), ...allowPreset],
   };
-  return withRequests(allowed, options);
 }
 
-/**
- * Adds the secrets and the rules for requests. They open nothing by themselves.
- * @throws CliError if no host is allowed by name.
- */
-function withRequests(
-  network: BubblewrapNetwork,
-  { secret = [], httpRule = [] }: PolicyOptions,
-): BubblewrapNetwork {
-  if (secret.length === 0 && httpRule.length === 0) return network;
-  const option = secret.length > 0 ? "--secret" : "--http";
-  if (typeof network !== "object") {
-    const [place = ""] = [
-      ...secret.flatMap(({ hosts }) => hosts),
-      ...httpRule.map(({ host }) => host),
-    ];
-    const [name = ""] = place.split("/", 1);
-    throw new CliError(
-      `${option} means nothing where the network is "${network}": hosts have to be allowed by name`,
-      2,
-      `add --allow-host ${name}`,
-    );
-  }
+/** Adds hosts, secrets and rules for requests to a network; the latter two need one by name, and open nothing. */
+function withOptions(base: BubblewrapNetwork, options: PolicyOptions): BubblewrapNetwork {
+  const network = withHosts(base, options);
+  const { secret = [], httpRule = [] } = options;
+  if (typeof network !== "object" || secret.length + httpRule.length === 0) return network;
   return {
     ...network,
     secrets: [...(network.secrets ?? []), ...secret],
     http: [...(network.http ?? []), ...httpRule],
   };
+}
+
+/** @throws CliError for secrets and rules for requests where no host is allowed by name. Pure. */
+function checkRequests({ secret = [], httpRule = [] }: PolicyOptions, network: BubblewrapNetwork) {
+  const places = [...secret.flatMap(({ hosts }) => hosts), ...httpRule.map(({ host }) => host)];
+  const [place] = places;
+  if (place === undefined || typeof network === "object") return;
+  throw new CliError(
+    `${secret.length > 0 ? "--secret" : "--http"} means nothing where the network is "${network}": hosts have to be allowed by name`,
+    2,
+    `add --allow-host ${place.split("/", 1)[0]}`,
+  );
 }
 
 /**
@@ -173,12 +167,12 @@ export function resolvePolicy({ options, file, variables }: PolicySources): Poli
   const config: RuntimeConfig = {
     ...base,
     runtimeType,
-    network: withHosts(base.network, options),
+    network: withOptions(base.network, options),
     bubblewrap: {
       ...bubblewrap,
       ...toolsBeside(bubblewrap, options),
       ...replacing(options),
-      network: bubblewrap.network && withHosts(bubblewrap.network, options),
+      network: bubblewrap.network && withOptions(bubblewrap.network, options),
       roBinds: withReadOnly(bubblewrap.roBinds, kDefaultRuntimeBinds, options),
       mounts: [...bubblewrap.mounts, ...(options.mount ?? [])],
     },
@@ -192,6 +186,7 @@ export function resolvePolicy({ options, file, variables }: PolicySources): Poli
       fsReadDirs: withReadOnly(firejail.fsReadDirs, kDefaultFirejailReadDirs, options),
     },
   };
+  checkRequests(options, networkOf(config, kDefaultRuntime)); // no other one takes them
   return { config, required: said.required, warnings: said.warnings, chosenBy };
 }
 

@@ -213,30 +213,29 @@ export function requestLine({ host, method, path, reason = "" }: HttpRequestReco
   return `refused: ${visibleLine(`${method} ${host}${path}`)} (${visibleLine(reason)})`;
 }
 
-/** Prints a line on standard error for each place that is refused, once. Returns a function that stops it. */
+/** Prints a line on standard error for each place or request that is refused, once. Returns a function that stops it. */
 function tellDenials(): () => void {
   const told = new Set<string>();
-  const onMessage = (message: unknown) => {
+  const tell = (key: string, line: string, field: string) => {
+    if (told.has(key) || told.size > kMostTold) return;
+    told.add(key);
+    printError(told.size <= kMostTold ? line : `more was refused: see \`${field}\` of --json`);
+  };
+  const onConnection = (message: unknown) => {
     const { event, connection } = message as ConnectionMessage;
     if (event !== "refused" || connection.verdict !== "denied") return;
     const place = optionFor(connection) || placeOf(connection);
-    if (told.has(place) || told.size > kMostTold) return;
-    told.add(place);
-    if (told.size <= kMostTold) printError(denialLine(connection));
-    else printError("the network refused more: see `connections` of --json");
+    tell(place, denialLine(connection), "connections");
   };
   const onRequest = (message: unknown) => {
     const { request } = message as RequestMessage;
     const line = requestLine(request);
-    if (request.verdict !== "refused" || told.has(line) || told.size > kMostTold) return;
-    told.add(line);
-    if (told.size <= kMostTold) printError(line);
-    else printError("more requests were refused: see `requests` of --json");
+    if (request.verdict === "refused") tell(line, line, "requests");
   };
-  subscribe(kConnections, onMessage);
+  subscribe(kConnections, onConnection);
   subscribe(kRequests, onRequest);
   return () => {
-    unsubscribe(kConnections, onMessage);
+    unsubscribe(kConnections, onConnection);
     unsubscribe(kRequests, onRequest);
   };
 }

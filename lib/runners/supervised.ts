@@ -146,18 +146,18 @@ export class Supervised<Handle extends RunnerHandle = RunnerHandle> {
       expectObject(input, "input");
       const signal = checkSignal(input.signal);
       const request = spawnRequestOf(input);
-      const secrets = this.#secretsOfRun();
-      if (secrets !== undefined) {
-        context.terminatorRun = secrets.run;
-        request.env = withPlaceholders(request.env, secrets.env);
-      }
       if (isExplained(request)) context.advice = adviceLists(realPathIfAnswering);
       // If reported after the call, it would be too late for a command that starts at once.
       if (signal?.aborted) context.isAborted = true;
-      const live = new LiveProcess(handle, request, context, async (run) => {
-        const settled = this.#settled(secrets, handle, request.argv, () => run);
-        return withReason(await this.meter.follow(settled, request, context.policyHash), signal);
-      });
+      const live = this.#withSecrets(
+        handle,
+        request,
+        context,
+        (settled) =>
+          new LiveProcess(handle, request, context, async (run) =>
+            withReason(await this.meter.follow(settled(run), request, context.policyHash), signal),
+          ),
+      );
       const unsubscribe = onAbort(signal, () => handle.abort(live.id));
       const settled = live.result.finally(() => {
         this.#runs.delete(live.id);
@@ -187,9 +187,10 @@ export class Supervised<Handle extends RunnerHandle = RunnerHandle> {
       const handle = this.furnished();
       const context = this.#context();
       const isObject = typeof input === "object" && input !== null;
-      const secrets = this.#secretsOfRun();
+      const request = isObject ? requestOf(input, new Callbacks()) : input;
+      const secrets = isObject ? this.#secretsOfRun() : undefined;
       if (!this.#isSession) secrets?.close(); // only its variables are needed
-      const request = isObject ? requestOf(input, new Callbacks(), secrets?.env) : input;
+      if (secrets !== undefined) request.env = withPlaceholders(request.env, secrets.env);
       const plan = handle.explain(request, context);
       const { outcome, audits } = await plan.done;
       if (outcome.kind === "setup-failed") {
@@ -318,26 +319,30 @@ export class Supervised<Handle extends RunnerHandle = RunnerHandle> {
     return this.#isSession ? this.ofSession : this.secrets?.open();
   }
 
-  /** Starts a run whose result tells of its requests. */
-  #settled(
-    secrets: SecretsOfRun | undefined,
+  /**
+   * Calls `start`, whose run has placeholders in the place of secrets; what `start` gets adds to a run's result what is
+   * known of its requests.
+   */
+  #withSecrets<Started>(
     handle: Handle,
-    argv: readonly string[],
-    start: () => NativeRun,
-  ): NativeRun {
-    if (secrets === undefined) return start();
-    let id = 0;
-    const tell = this.meter.onRequest(this.policyHash());
-    const hooks = {
-      argv,
-      end: () => handle.abort(id),
-      told: (record: HttpRequestRecord) => tell?.(id, record),
-    };
-    const command = secrets.enter(hooks, !this.#isSession);
+    request: { argv: readonly string[]; env?: Record<string, string> | undefined },
+    context: NativeContext,
+    start: (settled: (run: NativeRun) => NativeRun) => Started,
+  ): Started {
+    const secrets = this.#secretsOfRun();
+    if (secrets === undefined) return start((run) => run);
+    context.terminatorRun = secrets.run;
+    request.env = withPlaceholders(request.env, secrets.env);
+    const tell = this.meter.onRequest(context.policyHash);
     try {
-      const run = start();
-      id = run.id;
-      return { ...run, done: command.settle(run.done) };
+      return start(({ id, done }) => {
+        const hooks = {
+          argv: request.argv,
+          end: () => handle.abort(id),
+          told: (record: HttpRequestRecord) => tell?.(id, record),
+        };
+        return { id, done: secrets.enter(hooks, !this.#isSession).settle(done) };
+      });
     } catch (error) {
       if (!this.#isSession) secrets.close();
       throw error;
@@ -353,11 +358,11 @@ export class Supervised<Handle extends RunnerHandle = RunnerHandle> {
     const signal = checkSignal(input.signal);
     const callbacks = new Callbacks();
     if (signal?.aborted) context.isAborted = true;
-    const secrets = this.#secretsOfRun();
-    if (secrets !== undefined) context.terminatorRun = secrets.run;
-    const request = requestOf(input, callbacks, secrets?.env);
+    const request = requestOf(input, callbacks);
     if (isExplained(request)) context.advice = adviceLists(realPathIfAnswering);
-    const run = this.#settled(secrets, handle, request.argv, () => handle.exec(request, context));
+    const run = this.#withSecrets(handle, request, context, (settled) =>
+      settled(handle.exec(request, context)),
+    );
     this.#runs.set(run.id, run.done);
     const abort = () => handle.abort(run.id);
     callbacks.abort = abort;
@@ -402,16 +407,11 @@ function withPlaceholders(
 }
 
 /** Builds the request of `exec`, with callbacks that can't throw into the addon. */
-function requestOf(
-  input: RunnerExecInput,
-  callbacks: Callbacks,
-  placeholders?: SecretsOfRun["env"],
-): NativeRequest {
-  const env = definedOnly(input.env);
+function requestOf(input: RunnerExecInput, callbacks: Callbacks): NativeRequest {
   const request = {
     argv: input.argv,
     cwd: input.cwd,
-    env: placeholders === undefined ? env : withPlaceholders(env, placeholders),
+    env: definedOnly(input.env),
     stdin: input.stdin,
     stderr: input.stderr,
     limits: input.limits,

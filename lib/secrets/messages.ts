@@ -40,5 +40,5 @@ export type FromTerminator =
   | { kind: "told"; run: number; told: Told[] }
   | { kind: "flushed"; flush: number }
   | { kind: "ask"; run: number; name: string; question: number }
-  /** Whether a request may be made that no rule allows. */
+  /** Asks if a request may be made that no rule allows. */
   | { kind: "askRequest"; run: number; request: AskedRequest; question: number };

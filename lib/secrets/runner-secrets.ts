@@ -16,6 +16,8 @@ const kMostRequests = 1000;
 const kMostDenials = 100;
 /** Milliseconds for an answer of `onRequest`, as for a connection. */
 const kAnswerWithinMs = 30_000;
+/** Open questions of one run, as for connections: more are denied. */
+const kMostQuestions = 32;
 /** Exit code of a command that a limit has ended, and the ends that this one may take the place of. */
 const kKilled = 137;
 const kEndable: readonly Outcome["kind"][] = ["aborted", "exited", "signaled"];
@@ -153,6 +155,7 @@ export class SecretsOfRun {
 
   /** Asks about a request; no answer in time, an error and any other value are denials. Never rejects. */
   async #isAllowed(request: AskedRequest, onRequest: OnRequest): Promise<boolean> {
+    if (this.#questions.size >= kMostQuestions) return false;
     const [hooks, ...others] = this.#commands.values();
     const command = hooks && others.length === 0 && { command: [...hooks.argv] };
     const controller = new AbortController();
@@ -271,7 +274,7 @@ export class RunnerSecrets {
     this.#terminator = terminator;
   }
 
-  /** What sandboxes have to trust: the same object as long as that is the same. Call once it is ready. */
+  /** Returns the files that sandboxes need: the same object as long as they are the same. Call once it is ready. */
   trust(): NativeTrust {
     if (this.#trust !== undefined) return this.#trust;
     throw new SandboxError("the runner's secrets are not ready", { code: "ERR_SANDBOX_SETUP" });

@@ -126,7 +126,7 @@ export class Terminator {
     this.#say({ kind: "verdict", question, isAllowed: isAllowed === true });
   }
 
-  /** Keeps the process alive until the promise settles, as any other work that is waited for does. */
+  /** Says the message, and waits for its answer: the thread keeps the process alive meanwhile, as other work does. */
   async #waitFor<Value>(
     waiting: Map<number, Promised<Value>>,
     number: number,

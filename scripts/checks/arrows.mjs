@@ -15,9 +15,10 @@ export const includes = {
   protocol: "",
 
   "policy/result": "",
+  "policy/current": "",
   "policy/text": "policy/result",
-  "policy/network": "policy/text policy/result",
-  "policy/options": "protocol policy/text policy/result policy/network",
+  "policy/network": "policy/text policy/result policy/current",
+  "policy/options": "protocol policy/text policy/result policy/current policy/network",
   "policy/bubblewrap": policy,
   "policy/firejail": policy,
   "policy/git": policy,
@@ -116,7 +117,7 @@ export const imports = {
   "lib/home/": `types/ ${native} lib/answering-path lib/options lib/paths lib/protected-paths`,
   "lib/runners/": `types/ ${native} lib/answering-path lib/home/ lib/options lib/audit-log/ lib/denials/ lib/exec-result lib/guesses lib/metrics/ lib/network lib/protected-paths lib/runners/ lib/secrets/`,
   "lib/shell-policy/": `types/ ${input} unbash`,
-  "lib/runtime/": `types/ ${native} lib/audit-log/ lib/network lib/options lib/option-schemas lib/runners/ lib/shell-policy/ valibot strip-json-comments`,
+  "lib/runtime/": `types/ ${native} lib/audit-log/ lib/network lib/options lib/option-schemas lib/runners/ lib/secrets/ lib/shell-policy/ valibot strip-json-comments`,
   "lib/process-sandbox/": `types/ ${native} lib/runners/ lib/runtime/`,
   "lib/project/": `types/ ${native} lib/answering-path lib/audit-log/ lib/network lib/protected-paths lib/runners/ lib/secrets/`,
   "lib/skills/guest/": "",
@@ -137,6 +138,6 @@ export const imports = {
     "types/ lib/errors lib/fields lib/text lib/runners/ lib/mcp/ lib/remote/caller/ lib/review/ @modelcontextprotocol/server ai @openai/agents",
   "lib/remote/workspace/": `types/ ${native} lib/package-root lib/runners/ valibot`,
   "lib/cli/":
-    `types/ ${native} lib/audit-log/ lib/denials/ lib/home/ lib/network lib/options lib/package-version lib/paths lib/protected-paths lib/runners/ lib/runtime/ lib/project/ lib/text lib/change-text lib/comment-text lib/notable-changes lib/shell-policy/policy lib/skills/ lib/mcp/ lib/review/ lib/remote/ ` +
+    `types/ ${native} lib/audit-log/ lib/denials/ lib/home/ lib/network lib/options lib/package-version lib/paths lib/protected-paths lib/runners/ lib/runtime/ lib/project/ lib/secrets/ lib/text lib/change-text lib/comment-text lib/notable-changes lib/shell-policy/policy lib/skills/ lib/mcp/ lib/review/ lib/remote/ ` +
     "commander picocolors cli-table3 @nats-io/transport-node",
 };

@@ -1,41 +1,27 @@
 /** Programs that people use reach what is allowed, without knowing of anything; and nothing else. */
 
-import { spawnSync } from "node:child_process";
-import { createHash } from "node:crypto";
-import { dirname, join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { beforeAll, expect } from "vitest";
+
 import { kNodeProgram } from "../support/node-arguments.js";
 import { describeUnless, testUnless, whyNoBubblewrap } from "../support/requirements.js";
-import { type End, type Job, kHere, makeWorld } from "./made-up-internet.js";
+import {
+  type Client,
+  kDirect,
+  kHosts,
+  kLargeBytes,
+  kLargeHash,
+  kModules,
+  kNpm,
+  lacks,
+  node,
+  tried,
+  whyNoPip,
+} from "./client-programs.js";
+import { type End, kHere, makeWorld } from "./made-up-internet.js";
 import { fillWorld } from "./made-up-internet-files.js";
 import { whyNoOwnNetwork } from "./own-network.js";
 
-type Client = {
-  name: string;
-  why?: string | undefined;
-  script: string;
-  out: string | RegExp;
-  /** What must have been connected to, among others. */
-  host?: string;
-  port?: number;
-};
-
-function lacks(...programs: string[]): string | undefined {
-  const missing = programs.filter(
-    (each) => spawnSync("sh", ["-c", `PATH=/usr/bin:/bin command -v ${each}`]).status !== 0,
-  );
-  return missing.length === 0 ? undefined : `there is no ${missing.join(", ")} in /usr/bin`;
-}
-
-const kModules = fileURLToPath(new URL("../../../node_modules", import.meta.url));
-const kHosts = fileURLToPath(new URL("../hosts/network", import.meta.url));
 const kNode = kNodeProgram;
-const kNpm = `PATH=$PATH:${dirname(kNode)}`;
-const kDirect = "unset HTTP_PROXY HTTPS_PROXY http_proxy https_proxy NODE_USE_ENV_PROXY;";
-const kLarge = 64 << 20;
-const kUpload = createHash("sha256").update(Buffer.alloc(kLarge)).digest("hex");
-const node = (program: string) => `${kNode} --input-type=module -e '${program}'`;
 
 const kWebSocket = `import http from "node:http";
   const headers = { connection: "Upgrade", upgrade: "websocket", "sec-websocket-version": "13",
@@ -113,14 +99,14 @@ const kClients: Client[] = [
   },
   {
     name: "a large download",
-    script: `${kDirect} curl -sS 'https://a.test/large?${kLarge}' | wc -c; curl -sS 'http://a.test/large?${kLarge}' | wc -c`,
-    out: `${kLarge}\n${kLarge}\n`,
+    script: `${kDirect} curl -sS 'https://a.test/large?${kLargeBytes}' | wc -c; curl -sS 'http://a.test/large?${kLargeBytes}' | wc -c`,
+    out: `${kLargeBytes}\n${kLargeBytes}\n`,
   },
   {
     name: "a large upload",
-    script: `head -c ${kLarge} /dev/zero > /tmp/large; ${kDirect} curl -sS -T /tmp/large https://a.test/upload
+    script: `head -c ${kLargeBytes} /dev/zero > /tmp/large; ${kDirect} curl -sS -T /tmp/large https://a.test/upload
       curl -sS -H 'Expect:' -T /tmp/large http://a.test/upload`,
-    out: `${kLarge} ${kUpload}\n`.repeat(2),
+    out: `${kLargeBytes} ${kLargeHash}\n`.repeat(2),
   },
   { name: "long polling", script: `${kDirect} curl -sS http://a.test/slow`, out: "slow\n" },
   {
@@ -210,11 +196,7 @@ const kClients: Client[] = [
   },
   {
     name: "pip",
-    why:
-      lacks("python3") ??
-      (spawnSync("/usr/bin/python3", ["-m", "pip", "--version"]).status === 0
-        ? undefined
-        : "there is no pip for /usr/bin/python3"),
+    why: whyNoPip,
     script: `unset PIP_NO_INDEX PIP_FIND_LINKS PIP_CONFIG_FILE; PIP_CONFIG_FILE=/dev/null /usr/bin/python3 -m pip -q --disable-pip-version-check install --index-url https://pypi.test/simple --target /tmp/t dep
       PYTHONPATH=/tmp/t /usr/bin/python3 -c 'import dep; print(dep.one)'`,
     out: "1\n",
@@ -223,28 +205,13 @@ const kClients: Client[] = [
 ];
 
 describeUnless(whyNoBubblewrap ?? whyNoOwnNetwork, "by name, reaches what is allowed", () => {
-  const ends = new Map<string, End>();
-  const present = kClients.filter(({ why }) => why === undefined);
+  let ends: Map<string, End>;
   beforeAll(async () => {
     const world = makeWorld([kModules, kHosts]);
     fillWorld(world, lacks("python3") === undefined);
-    const names = [
-      "a.test",
-      "a.test:9000",
-      "a.test:9001",
-      "git.test:22",
-      "registry.test",
-      "pypi.test",
-      "git.test",
-    ];
-    const network = { allow: names, ...kHere };
-    const jobs: Job[] = present.map(({ script }) => ({
-      network,
-      script,
-      env: { PNPM: join(kModules, "pnpm"), HOSTS: kHosts },
-    }));
-    const done = await world.run(jobs);
-    for (const [at, { name }] of present.entries()) ends.set(name, done[at] as End);
+    const ports = ["a.test:9000", "a.test:9001", "git.test:22"];
+    const allow = ["a.test", "registry.test", "pypi.test", "git.test", ...ports];
+    ends = await tried(world, kClients, { allow, ...kHere });
   }, 300_000);
 
   for (const { name, why, out, host = "a.test", port } of kClients) {

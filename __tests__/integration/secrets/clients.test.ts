@@ -1,12 +1,23 @@
 /** Programs that people use, with a placeholder for a token: the servers get the value, the programs never. */
 
 import { spawnSync } from "node:child_process";
-import { createHash } from "node:crypto";
-import { dirname, join } from "node:path";
-import { fileURLToPath } from "node:url";
+import { join } from "node:path";
 import { beforeAll, expect } from "vitest";
 
-import { type End, type Job, kHere, makeWorld } from "../network/made-up-internet.js";
+import {
+  type Client,
+  kDirect,
+  kHosts,
+  kLargeBytes,
+  kLargeHash,
+  kModules,
+  kNpm,
+  lacks,
+  node,
+  tried,
+  whyNoPip,
+} from "../network/client-programs.js";
+import { type End, kHere, makeWorld } from "../network/made-up-internet.js";
 import { fillWorld, put } from "../network/made-up-internet-files.js";
 import { whyNoOwnNetwork } from "../network/own-network.js";
 import { kNodeProgram } from "../support/node-arguments.js";
@@ -15,30 +26,7 @@ import { describeUnless, testUnless, whyNoBubblewrap } from "../support/requirem
 /** What the servers want below `/auth/`. */
 const kValue = "ghp_value-of-the-secret-0123456789";
 
-type Client = {
-  name: string;
-  why?: string | undefined;
-  script: string;
-  out: string | RegExp;
-  host?: string;
-  port?: number;
-};
-
-function lacks(...programs: string[]): string | undefined {
-  const missing = programs.filter(
-    (each) => spawnSync("sh", ["-c", `PATH=/usr/bin:/bin command -v ${each}`]).status !== 0,
-  );
-  return missing.length === 0 ? undefined : `there is no ${missing.join(", ")} in /usr/bin`;
-}
-
-const kModules = fileURLToPath(new URL("../../../node_modules", import.meta.url));
-const kHosts = fileURLToPath(new URL("../hosts/network", import.meta.url));
-const kNpm = `PATH=$PATH:${dirname(kNodeProgram)}`;
-const kDirect = "unset HTTP_PROXY HTTPS_PROXY http_proxy https_proxy NODE_USE_ENV_PROXY;";
 const kBearer = '-H "Authorization: Bearer $API_TOKEN"';
-const kLarge = 64 << 20;
-const kUpload = createHash("sha256").update(Buffer.alloc(kLarge)).digest("hex");
-const node = (program: string) => `${kNodeProgram} --input-type=module -e '${program}'`;
 const kPython = "/usr/bin/python3";
 const kToken = 'const authorization = "Bearer " + process.env.API_TOKEN;';
 
@@ -139,17 +127,17 @@ const kClients: Client[] = [
   },
   {
     name: "a large download, over both",
-    script: `curl -sS ${kBearer} 'https://a.test/auth/large?${kLarge}' | wc -c
-      curl -sS --http1.1 ${kBearer} 'https://a.test/auth/large?${kLarge}' | wc -c`,
-    out: `${kLarge}\n`.repeat(2),
+    script: `curl -sS ${kBearer} 'https://a.test/auth/large?${kLargeBytes}' | wc -c
+      curl -sS --http1.1 ${kBearer} 'https://a.test/auth/large?${kLargeBytes}' | wc -c`,
+    out: `${kLargeBytes}\n`.repeat(2),
   },
   {
     name: "a large upload, over both, and after 100-continue",
-    script: `head -c ${kLarge} /dev/zero > /tmp/large
+    script: `head -c ${kLargeBytes} /dev/zero > /tmp/large
       curl -sS ${kBearer} -T /tmp/large https://a.test/auth/upload
       curl -sS --http1.1 ${kBearer} -T /tmp/large https://a.test/auth/upload
       curl -sS --http1.1 ${kBearer} -H 'Expect: 100-continue' -d abc https://a.test/auth/upload | head -c 2`,
-    out: `${`${kLarge} ${kUpload}\n`.repeat(2)}3 `,
+    out: `${`${kLargeBytes} ${kLargeHash}\n`.repeat(2)}3 `,
   },
   { name: "chunks", script: node(kChunked), out: /^100000 / },
   { name: "trailers, over both", script: node(kTrailers), out: "true\ntrue\n" },
@@ -215,11 +203,7 @@ print(r.urlopen(q).read().decode().strip())'`,
   {
     name: "pip, from an index with Basic",
     host: "pypi.test",
-    why:
-      lacks("python3") ??
-      (spawnSync(kPython, ["-m", "pip", "--version"]).status === 0
-        ? undefined
-        : "there is no pip for /usr/bin/python3"),
+    why: whyNoPip,
     script: `unset PIP_NO_INDEX PIP_FIND_LINKS; PIP_CONFIG_FILE=/dev/null ${kPython} -m pip -q --disable-pip-version-check install --index-url https://me:$API_TOKEN@pypi.test/auth/simple --target /tmp/t dep
       PYTHONPATH=/tmp/t ${kPython} -c 'import dep; print(dep.one)'`,
     out: "1\n",
@@ -227,8 +211,7 @@ print(r.urlopen(q).read().decode().strip())'`,
 ];
 
 describeUnless(whyNoBubblewrap ?? whyNoOwnNetwork, "with a placeholder", () => {
-  const ends = new Map<string, End>();
-  const present = kClients.filter(({ why }) => why === undefined);
+  let ends: Map<string, End>;
   beforeAll(async () => {
     const world = makeWorld([kModules, kHosts]);
     fillWorld(world, lacks("python3") === undefined);
@@ -249,13 +232,7 @@ describeUnless(whyNoBubblewrap ?? whyNoOwnNetwork, "with a placeholder", () => {
       ...kHere,
       secrets: [{ name: "API_TOKEN", value: kValue, hosts }],
     };
-    const jobs: Job[] = present.map(({ script }) => ({
-      network,
-      script,
-      env: { PNPM: join(kModules, "pnpm"), HOSTS: kHosts },
-    }));
-    const done = await world.run(jobs);
-    for (const [at, { name }] of present.entries()) ends.set(name, done[at] as End);
+    ends = await tried(world, kClients, network);
   }, 300_000);
 
   for (const { name, why, out, host = "a.test", port = 443 } of kClients) {

@@ -60,10 +60,9 @@ function connectTo(host: Socket, name: string, protocols: string[], secureContex
       secureContext,
     });
     socket.setTimeout(kHandshakeMs, () => socket.destroy(new Error("its handshake took too long")));
-    socket.once("error", reject);
+    socket.on("error", reject); // of no effect once it is connected
     socket.once("secureConnect", () => {
-      socket.off("error", reject).setTimeout(0);
-      socket.on("error", () => socket.destroy());
+      socket.setTimeout(0);
       resolve(socket);
     });
   });

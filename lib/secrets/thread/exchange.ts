@@ -134,3 +134,17 @@ export class Account {
 
 /** What a refused request is answered. */
 export const refusalText = (reason: string): string => `native-runner: ${reason}\n`;
+
+/**
+ * Returns a listener that ends the exchange by `end` where `act` throws: what a peer sends at a moment that nobody waits
+ * for must not end the thread, and with it all that others have.
+ */
+export const guarded =
+  <Arguments extends unknown[]>(act: (...args: Arguments) => void, end: () => void) =>
+  (...args: Arguments): void => {
+    try {
+      act(...args);
+    } catch {
+      end();
+    }
+  };

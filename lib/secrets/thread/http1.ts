@@ -2,6 +2,7 @@
 
 import {
   Agent,
+  type ClientRequest,
   createServer,
   type IncomingMessage,
   request as makeRequest,
@@ -14,7 +15,7 @@ import { MaskingStream, type Masks, masked, ofSameLength } from "../mask.js";
 import type { Header } from "../substitution.js";
 import { knownEncodings, maskedBody } from "./body.js";
 import type { Decision } from "./desk.js";
-import { Account, type Exchange, type Line, refusalText, urlWith } from "./exchange.js";
+import { Account, type Exchange, guarded, type Line, refusalText, urlWith } from "./exchange.js";
 
 type Sent = Extract<Decision, { kind: "send" }>;
 
@@ -119,6 +120,28 @@ function endIfOver({ isOver, answers, exchange }: Served): void {
   if (isOver && answers.size === 0) exchange.client.end();
 }
 
+/** Passes the answer of a request on, or tells that there is none. */
+function passOn(
+  { exchange }: Served,
+  asked: ClientRequest,
+  account: Account,
+  response: ServerResponse,
+  masks: Masks,
+): void {
+  const pass = (from: IncomingMessage) => {
+    account.close(from.statusCode);
+    answer(from, response, masks);
+  };
+  asked.on(
+    "response",
+    guarded(pass, () => exchange.client.destroy()),
+  );
+  asked.on("error", (error) => {
+    account.close(502, error.message);
+    refuse(response, 502, `${exchange.name} did not answer: ${error.message}`);
+  });
+}
+
 async function serve(
   at: Served,
   request: IncomingMessage,
@@ -136,16 +159,10 @@ async function serve(
   });
   const decision = await account.decide(headers);
   if (decision.kind === "refuse") return refuse(response, decision.status, decision.reason);
+  if (response.destroyed) return; // it is told of as refused
   const asked = ask(at, line, decision);
   asked.on("continue", () => response.writeContinue());
-  asked.on("response", (from) => {
-    account.close(from.statusCode);
-    answer(from, response, decision.masks);
-  });
-  asked.on("error", (error) => {
-    account.close(502, error.message);
-    refuse(response, 502, `${at.exchange.name} did not answer: ${error.message}`);
-  });
+  passOn(at, asked, account, response, decision.masks);
   response.on("close", () => {
     if (!response.writableFinished) asked.destroy();
   });
@@ -180,15 +197,8 @@ async function upgrade(
   // What an extension compresses could not be looked into.
   const sent = masks.size === 0 ? decision.headers : decision.headers.filter(isNoExtension);
   const asked = ask(at, line, { ...decision, headers: sent });
-  asked.on("error", (error) => {
-    account.close(502, error.message);
-    refuse(response, 502, `${at.exchange.name} did not answer: ${error.message}`);
-  });
-  asked.on("response", (from) => {
-    account.close(from.statusCode);
-    answer(from, response, masks);
-  });
-  asked.on("upgrade", (from, host, first) => {
+  passOn(at, asked, account, response, masks);
+  const become = (from: IncomingMessage, host: Duplex, first: Buffer) => {
     account.close(from.statusCode);
     response.detachSocket(socket as TLSSocket);
     const lines = pairsOf(from.rawHeaders).map(
@@ -203,7 +213,11 @@ async function upgrade(
     socket.pipe(host);
     socket.on("close", () => host.destroy());
     host.on("close", () => back.end());
-  });
+  };
+  asked.on(
+    "upgrade",
+    guarded(become, () => at.exchange.client.destroy()),
+  );
   asked.end();
 }
 

@@ -14,7 +14,7 @@ import {
 import { type Masks, masked } from "../mask.js";
 import type { Header } from "../substitution.js";
 import { knownEncodings, maskedBody } from "./body.js";
-import { Account, type Exchange, type Line, refusalText, urlWith } from "./exchange.js";
+import { Account, type Exchange, guarded, type Line, refusalText, urlWith } from "./exchange.js";
 
 const kEndsStream = constants.NGHTTP2_FLAG_END_STREAM;
 
@@ -40,7 +40,7 @@ const maskedFields = (headers: IncomingHttpHeaders, masks: Masks): OutgoingHttpH
   collected(fieldsOf(headers).map(([name, value]) => [name, masked(value, masks)]));
 
 function refuse(stream: ServerHttp2Stream, status: number, reason: string): void {
-  if (stream.destroyed) return;
+  if (stream.destroyed || stream.closed) return;
   if (stream.headersSent) {
     stream.close(constants.NGHTTP2_INTERNAL_ERROR);
     return;
@@ -76,10 +76,13 @@ function answer(
     trailers = sent;
   });
   to.respond({ ":status": status, ...fields }, { waitForTrailers: true });
-  to.on("wantTrailers", () => {
-    // Without any, this ends the stream; close() would reset it.
+  // Without any, this ends the stream; close() would reset it.
+  const sendTrailers = () =>
     to.sendTrailers(trailers === undefined ? {} : maskedFields(trailers, masks));
-  });
+  to.on(
+    "wantTrailers",
+    guarded(sendTrailers, () => to.destroy()),
+  );
   passage.body.on("error", () => to.close(constants.NGHTTP2_INTERNAL_ERROR));
   passage.body.pipe(to);
 }
@@ -105,6 +108,7 @@ async function serve(
     account.close(status, reason);
     return refuse(stream, status, reason);
   }
+  if (stream.closed) return; // it is told of as refused
   const sent = collected(
     decision.headers.map(([name, value]): Header => {
       return name === "accept-encoding" ? [name, knownEncodings(value)] : [name, value];
@@ -121,10 +125,17 @@ async function serve(
     },
     { endStream, ...(endStream ? {} : { waitForTrailers: true }) },
   );
-  asked.on("response", (got: IncomingHttpHeaders, gotFlags: number) => {
-    account.close(Number(got[":status"]));
-    answer(asked, got, (gotFlags & kEndsStream) !== 0, stream, decision.masks);
-  });
+  const end = () => {
+    asked.destroy();
+    stream.destroy();
+  };
+  asked.on(
+    "response",
+    guarded((got: IncomingHttpHeaders, gotFlags: number) => {
+      account.close(Number(got[":status"]));
+      answer(asked, got, (gotFlags & kEndsStream) !== 0, stream, decision.masks);
+    }, end),
+  );
   asked.on("error", (error) => {
     account.close(502, error.message);
     refuse(stream, 502, `${exchange.name} did not answer: ${error.message}`);
@@ -140,10 +151,8 @@ async function serve(
   stream.on("trailers", (got: IncomingHttpHeaders) => {
     trailers = got;
   });
-  asked.on("wantTrailers", () => {
-    if (trailers === undefined) asked.sendTrailers({});
-    else asked.sendTrailers(collected(fieldsOf(trailers)));
-  });
+  const sendTrailers = () => asked.sendTrailers(collected(fieldsOf(trailers ?? {})));
+  asked.on("wantTrailers", guarded(sendTrailers, end));
   stream.pipe(asked);
 }
 

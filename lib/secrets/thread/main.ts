@@ -151,6 +151,6 @@ const channel = new Socket({ fd: (workerData as { end: number }).end });
 channel.setEncoding("latin1").on("data", (chunk: string) => {
   const lines = (text + chunk).split("\n");
   text = lines.pop() ?? "";
-  for (const line of lines) void serve(line);
+  for (const line of lines) serve(line).catch(() => {}); // its descriptors are no sockets
 });
 channel.on("error", () => channel.destroy());

@@ -243,19 +243,19 @@ void RunnerCore::ShowHome(const Napi::CallbackInfo& info) {
 void RunnerCore::Trust(const Napi::CallbackInfo& info) {
   if (!trust_) return;
   Reader reader(info.Env());
-  std::vector<TrustFile> files;
+  auto files = std::make_shared<std::vector<TrustFile>>();
   Fields::Of(reader, info[0], {"trust", "trust."}, [&files](Fields& fields) {
     fields.Objects("files", [&files](Fields& each) {
       TrustFile file;
       file.path = each.RequiredString("path");
       const auto bytes = each.BytesOrText("text").value_or(std::vector<std::uint8_t>());
       const std::string text(bytes.begin(), bytes.end());
-      const auto alike = std::find_if(files.begin(), files.end(), [&text](const TrustFile& other) {
-        return *other.text == text;
-      });
-      file.text = alike == files.end() ? std::make_shared<const std::string>(text) : alike->text;
+      const auto alike =
+          std::find_if(files->begin(), files->end(),
+                       [&text](const TrustFile& other) { return *other.text == text; });
+      file.text = alike == files->end() ? std::make_shared<const std::string>(text) : alike->text;
       file.is_own = each.Boolean("isOwn").value_or(false);
-      files.push_back(std::move(file));
+      files->push_back(std::move(file));
     });
   });
   if (!reader.failed()) trust_->Show(std::move(files));

@@ -199,16 +199,6 @@ std::string NetworkRulesText(const NetworkRules& rules) {
   return text;
 }
 
-void CurrentTrust::Show(std::vector<TrustFile> files) {
-  const std::lock_guard lock(mutex_);
-  files_ = std::move(files);
-}
-
-std::vector<TrustFile> CurrentTrust::files() const {
-  const std::lock_guard lock(mutex_);
-  return files_;
-}
-
 namespace {
 
 bool HasPlace(const std::vector<HostRule>& places, const HostName& host, std::uint16_t port) {

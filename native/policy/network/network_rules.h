@@ -4,13 +4,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <variant>
 #include <vector>
 
+#include "policy/current.h"
 #include "policy/network/host_name.h"
 #include "policy/network/ip_address.h"
 #include "policy/result.h"
@@ -109,16 +109,7 @@ struct TrustFile {
   bool operator==(const TrustFile&) const = default;  // texts are equal if they are one object
 };
 
-// The files of a runner, which lib makes after the runner: before its first run. Any thread.
-class CurrentTrust {
- public:
-  void Show(std::vector<TrustFile> files);
-  std::vector<TrustFile> files() const;
-
- private:
-  mutable std::mutex mutex_;
-  std::vector<TrustFile> files_;
-};
+using CurrentTrust = Current<std::vector<TrustFile>>;
 
 // The hosts whose TLS ends on this host, for secrets and for rules about requests: their
 // connections are handed to lib's terminator instead of relayed. Immutable but for `trust`.

@@ -1,10 +1,11 @@
 #pragma once
 
 #include <memory>
-#include <mutex>
 #include <string>
 #include <utility>
 #include <vector>
+
+#include "policy/current.h"
 
 namespace native_runner {
 
@@ -57,21 +58,6 @@ struct HomeView {
   std::string fix;
 };
 
-// The view that the next sandbox gets: lib replaces it when the host has changed. Any thread.
-class CurrentHome {
- public:
-  void Show(std::shared_ptr<const HomeView> view) {
-    const std::lock_guard lock(mutex_);
-    view_ = std::move(view);
-  }
-  std::shared_ptr<const HomeView> view() const {
-    const std::lock_guard lock(mutex_);
-    return view_;
-  }
-
- private:
-  mutable std::mutex mutex_;
-  std::shared_ptr<const HomeView> view_;
-};
+using CurrentHome = Current<HomeView>;
 
 }  // namespace native_runner

@@ -274,14 +274,15 @@ std::optional<Error> FindTrustFiles(const TlsTermination& termination,
                                  .trusted = file.text,
                                  .link = ""});
   };
-  const std::vector<TrustFile> files = termination.trust->files();
-  for (const TrustFile& file : files) {
+  const auto files = termination.trust->view();
+  if (files == nullptr) return std::nullopt;  // lib tries what this host can do
+  for (const TrustFile& file : *files) {
     if (file.is_own) continue;
     auto inside = FollowInside(file.path, mounts, EntryAt);
     const bool is_there = inside && !inside->host.empty() && inside->is_there;
     if (is_there && !inside->is_writable) place(std::move(inside->path), file);
   }
-  for (const TrustFile& file : files) {
+  for (const TrustFile& file : *files) {
     if (!file.is_own) continue;
     auto inside = FollowInside(file.path, mounts, EntryAt);
     if (!inside || !inside->host.empty()) {
