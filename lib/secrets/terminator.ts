@@ -63,10 +63,10 @@ export class Terminator {
       resourceLimits: { maxYoungGenerationSizeMb: 1 },
       env: {},
     });
-    this.#worker.unref();
     this.#worker.on("message", (message: FromTerminator) => this.#take(message));
     this.#worker.on("error", (error) => this.#end(ended(error.message)));
     this.#worker.on("exit", (code) => this.#end(ended(`it exited with ${code}`)));
+    this.#worker.unref(); // last: a listener for its messages refers to it
   }
 
   get isGone(): boolean {

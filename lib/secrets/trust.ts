@@ -113,7 +113,7 @@ export function javaStoreOf(pem: string): Uint8Array {
   return Buffer.concat([store, digest]);
 }
 
-/** The host's roots: the system's, and and those that its variables add to Node's. */
+/** The host's roots: the system's, and those that its variables add to Node's. */
 export type HostRoots = {
   /** PEM texts. */
   system: string;

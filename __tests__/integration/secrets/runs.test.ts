@@ -1,6 +1,9 @@
 /** Secrets in each kind of run, from each source; and what becomes of a run that misuses one. */
 
+import { spawnSync } from "node:child_process";
 import { beforeAll, expect, test } from "vitest";
+
+import { kHungMs } from "../../support/waits.js";
 
 import {
   type End,
@@ -10,8 +13,11 @@ import {
   makeWorld,
 } from "../network/made-up-internet.js";
 import { whyNoOwnNetwork } from "../network/own-network.js";
+import { kNodeInside } from "../support/node-arguments.js";
 import { describeUnless, whyNoBubblewrap } from "../support/requirements.js";
+import { tempDirectory } from "../support/temp.js";
 
+const kPackage = new URL("../../../dist/index.js", import.meta.url).href;
 const kValue = "ghp_value-of-the-secret-0123456789";
 const kNext = "ghp_the-next-value-0123456789abcdef";
 const kSent = `Bearer ${kValue}`;
@@ -170,5 +176,29 @@ describeUnless(whyNoBubblewrap ?? whyNoOwnNetwork, "secrets", () => {
     const end = endOf("misuse of another one, that ends nothing");
     expect(end.outcome).toEqual({ kind: "exited" });
     expect(end.out).toBe("403\n200\n");
+  });
+});
+
+describeUnless(whyNoBubblewrap, "a host whose runner has secrets", () => {
+  // What it does with the runner; all of them make one, which starts the thread.
+  test.each([
+    ["does nothing with it", "", ""],
+    ["is refused one", 'isolation: "compat"', "ERR_INVALID_ARG_VALUE"],
+    ["has had a run", "", "0"],
+  ])("ends by itself when it %s", (_, option, said) => {
+    const program = `import { BubblewrapNativeRunner } from ${JSON.stringify(kPackage)};
+      const secrets = [{ name: "API_TOKEN", value: "${kValue}", hosts: ["a.test"] }];
+      const options = { shadowDir: process.argv[1], network: { allow: ["a.test"], secrets }, ${option} };
+      try {
+        const runner = new BubblewrapNativeRunner(options);
+        if (process.argv[2] === "0") process.stdout.write(String((await runner.exec({ argv: ["true"] })).exitCode));
+      } catch (error) { process.stdout.write(error.code); }`;
+    const [node = "", ...words] = kNodeInside;
+    const args = [...words, "--input-type=module", "-e", program, tempDirectory(), said];
+    const { status, stdout, stderr } = spawnSync(node, args, {
+      encoding: "utf8",
+      timeout: kHungMs,
+    });
+    expect({ status, stdout, stderr }).toEqual({ status: 0, stdout: said, stderr: "" });
   });
 });

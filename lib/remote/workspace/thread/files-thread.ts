@@ -45,10 +45,10 @@ export class FilesThread {
     this.#worker = new Worker(builtFile("remote/workspace/thread/main.js"), {
       name: "native-runner-workspaces",
     });
-    this.#worker.unref();
     this.#worker.on("message", (answered: Answered) => this.#answer(answered));
     this.#worker.on("error", (error) => this.#die(error));
     this.#worker.on("exit", (code) => this.#die(new Error(`it ended with exit code ${code}`)));
+    this.#worker.unref(); // last: a listener for its messages refers to it
   }
 
   /** Returns the shared thread, and starts it anew after it has died. */
