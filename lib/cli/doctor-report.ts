@@ -1,5 +1,6 @@
 /** Collects the data of `native-runner doctor`. */
 
+import { randomBytes } from "node:crypto";
 import { mkdtemp, realpath, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -11,6 +12,7 @@ import type { Found } from "../home/host-tools.js";
 import { loadAddon } from "../native.js";
 import { nestingSigns } from "../project/nesting.js";
 import { nestingFor } from "../project/project-runner.js";
+import { BubblewrapNativeRunner } from "../runners/bubblewrap.js";
 import { LocalNativeRunner } from "../runners/local.js";
 import { type ClonesProof, proveClones } from "../runtime/availability.js";
 import type { RuntimeConfig } from "../runtime/config.js";
@@ -23,7 +25,7 @@ import {
   missingBwrapOptions,
   readHostFacts,
 } from "../runtime/host-facts.js";
-import { kKinds, unlessDefault } from "../runtime/kinds.js";
+import { bubblewrapKind, kKinds, unlessDefault } from "../runtime/kinds.js";
 import {
   kConfiningNames,
   kRuntimeNames,
@@ -42,8 +44,18 @@ export type DoctorRuntime = RuntimeAvailability & {
   emptyRunMs?: number;
   /** For available Bubblewrap: the result of testing its clones. */
   clones?: ClonesProof;
+  /** For available Bubblewrap: the result of a run that had a secret. */
+  secrets?: SecretsProof;
   /** For available Bubblewrap: options that this bwrap lacks, and the resulting limitations. */
   lacks?: MissingOption[];
+};
+
+/** Whether runs can have secrets and rules for requests. */
+export type SecretsProof = {
+  /** "proved": a command got a placeholder, and trusts the authority of its runner. */
+  state: "proved" | "broken";
+  /** Why it is not "proved". */
+  reason?: string;
 };
 
 /** The setup that `native-runner run` would use with the same variables, --runtime and --config. */
@@ -149,6 +161,8 @@ export async function examine(version: string, policy: Policy): Promise<DoctorRe
     const clones =
       name === "bubblewrap" && proved.available ? await proveClones(config) : undefined;
     const found = clones?.state === "broken" ? brokenBy(proved, clones) : proved;
+    const secrets =
+      name === "bubblewrap" && found.available ? await proveSecrets(config) : undefined;
     const lacks =
       name === "bubblewrap" && proved.available ? await lackedByBwrap(config) : undefined;
     const emptyRunMs = found.available ? await measure(runtime) : undefined;
@@ -157,6 +171,7 @@ export async function examine(version: string, policy: Policy): Promise<DoctorRe
       ...found,
       ...(emptyRunMs === undefined ? {} : { emptyRunMs }),
       ...(clones === undefined ? {} : { clones }),
+      ...(secrets === undefined ? {} : { secrets }),
       ...(lacks === undefined ? {} : { lacks }),
     });
   }
@@ -175,6 +190,33 @@ export async function examine(version: string, policy: Policy): Promise<DoctorRe
     tools: toolsOf(config),
     warnings,
   };
+}
+
+// Prints the placeholder, and whether the authority is among the roots that programs are told to trust.
+const kSecretScript = `printf '%s ' "$NATIVE_RUNNER_DOCTOR"; grep -c BEGIN "$NODE_EXTRA_CA_CERTS"`;
+
+/** Runs a command that has a secret. Never rejects: an error becomes the reason. */
+async function proveSecrets(config: RuntimeConfig): Promise<SecretsProof> {
+  const host = "native-runner.invalid";
+  const value = randomBytes(16).toString("hex");
+  const secrets = [{ name: "NATIVE_RUNNER_DOCTOR", value, hosts: [host] }];
+  const bubblewrap = { ...config.bubblewrap, network: { allow: [host], secrets } };
+  try {
+    return await withFolder(async (shadowDir) => {
+      const options = { shadowDir, envPolicy: "clean" as const, prewarm: 0 };
+      const runner = bubblewrapKind.makeRunner({ ...config, bubblewrap }, options, []);
+      const limits = { timeoutMs: kTimeoutMs };
+      const ran = await runner.exec({ argv: ["sh", "-c", kSecretScript], limits });
+      if (runner instanceof BubblewrapNativeRunner) await runner.close();
+      const [placeholder = "", roots = "0"] = ran.stdoutText.trim().split(" ");
+      const isApart = placeholder.length === value.length && placeholder !== value;
+      if (isApart && Number(roots) > 0) return { state: "proved" };
+      const reason = `a command that has one saw something else: ${ran.outcome.kind}, ${ran.stderrText.trim()}`;
+      return { state: "broken", reason };
+    });
+  } catch (error) {
+    return { state: "broken", reason: error instanceof Error ? error.message : String(error) };
+  }
 }
 
 /** The host's tools as Bubblewrap's commands find them. */

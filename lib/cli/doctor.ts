@@ -77,6 +77,13 @@ function clonesText({ clones }: DoctorRuntime): string[] {
   return [`  clones: not used: ${indent(clones.reason ?? "")}`];
 }
 
+function secretsText({ secrets }: DoctorRuntime): string[] {
+  if (secrets === undefined) return [];
+  const { state, reason = "" } = secrets;
+  if (state === "broken") return [`  secrets: can't be used: ${indent(reason)}`];
+  return ["  secrets: a command got a placeholder, and trusts our authority for TLS"];
+}
+
 function lacksText({ lacks = [] }: DoctorRuntime): string[] {
   return lacks.map(({ option, consequence }) => `  this bwrap lacks ${option}: ${consequence}`);
 }
@@ -92,7 +99,7 @@ function details(runtime: DoctorRuntime, colors: Colors): string[] {
   if (!available && reason) lines.push(`  why: ${indent(reason)}`);
   if (fix) lines.push(`  fix: ${indent(fix)}`);
   if (probes.length > 0) lines.push("  proof: what a test command tried", ...probesText(probes));
-  lines.push(...clonesText(runtime), ...lacksText(runtime));
+  lines.push(...clonesText(runtime), ...secretsText(runtime), ...lacksText(runtime));
   return lines;
 }
 

@@ -123,6 +123,19 @@ describe("doctorText", () => {
     expect(text).not.toContain("clones");
   });
 
+  it("tells whether runs can have secrets", () => {
+    const said = (secrets: NonNullable<DoctorReport["runtimes"][number]["secrets"]>) =>
+      doctorText(
+        { ...kReport, runtimes: kReport.runtimes.map((runtime) => ({ ...runtime, secrets })) },
+        false,
+      );
+    expect(said({ state: "proved" })).toContain("\n  secrets: a command got a placeholder, ");
+    expect(said({ state: "broken", reason: "it has no thread" })).toContain(
+      "\n  secrets: can't be used: it has no thread\n",
+    );
+    expect(text).not.toContain("secrets");
+  });
+
   it("tells what this bwrap lacks, and what does not work therefore", () => {
     const lacks = missingBwrapOptions("--as-pid-1\n --perms OCTAL\n --size BYTES\n --bind-fd-try");
     const [bubblewrap, ...others] = kReport.runtimes;

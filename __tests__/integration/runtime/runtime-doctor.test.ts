@@ -21,6 +21,7 @@ type Report = {
     reason?: string;
     fix?: string;
     emptyRunMs?: number;
+    secrets?: { state: string; reason?: string };
     clones?: { state: string; reason?: string; probes: { verdict: string }[] };
   }[];
 };
@@ -67,6 +68,17 @@ describeUnless(whyNoCommand, "doctor", () => {
     expect(clones).toMatchObject({ state: "proved" });
     expect(clones?.probes.map(({ verdict }) => verdict)).not.toContain("reached");
     expect(clones?.probes).toHaveLength(5);
+    expect(runtimeOf(report, "bubblewrap").secrets).toEqual({ state: "proved" });
+  });
+
+  testUnless(whyNo("bubblewrap"), "says why there can be no secrets", () => {
+    const config = join(tempDirectory("configuration"), "config.json");
+    writeFileSync(config, JSON.stringify({ bubblewrap: { isolation: "compat" } }));
+    const { stdout } = cli(["doctor", "--json", "--config", config]);
+    const { state, secrets } = runtimeOf(JSON.parse(stdout) as Report, "bubblewrap");
+    expect(state).toBe("available");
+    expect(secrets?.state).toBe("broken");
+    expect(secrets?.reason).toMatch(/isolation/);
   });
 
   testUnless(whyNo("bubblewrap"), "says why clones are not used", () => {
