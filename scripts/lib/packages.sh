@@ -19,6 +19,13 @@ package_for() { # package_for MANAGER WHAT
     apt-get:nats-server | apk:nats-server | dnf:nats-server) echo nats-server ;;
     *:chromium) echo chromium ;;
     *:ccache) echo ccache ;;
+    apt-get:gh | dnf:gh) echo gh ;;
+    *:gh) echo github-cli ;;
+    *:skopeo) echo skopeo ;;
+    apt-get:python3:* | dnf:python3:*) echo "python3-${2#python3:}" ;;
+    apk:python3:*) echo "py3-${2#python3:}" ;;
+    pacman:python3:*) echo "python-${2#python3:}" ;;
+    *:docker-registry) echo docker-registry ;;
     dnf:ip) echo iproute ;;
     *:ip) echo iproute2 ;;
     *:cmake) echo cmake ;;

@@ -93,12 +93,18 @@ function certificate(directory: string): { key: string; cert: string } {
 export type CommandLine = { argv: readonly string[]; cwd: string; env: Record<string, string> };
 export type CommandEnd = { code: number | null; out: string; err: string };
 
+/** A server's command line, and the port at which it listens once it is up. */
+export type ServerProgram = { argv: readonly string[]; port: number };
+
 export type World = {
   /** What the servers have, by the host's name: `files/a.test/index.html`. */
   readonly directory: string;
   readonly workspace: string;
-  /** Runs them one after the other. */
-  run(jobs: readonly Job[]): Promise<End[]>;
+  /** The servers' key and certificate. */
+  readonly key: string;
+  readonly cert: string;
+  /** Runs them one after the other, while `servers` run beside ours. */
+  run(jobs: readonly Job[], servers?: readonly ServerProgram[]): Promise<End[]>;
   /** Runs command lines in it, one after the other. */
   command(commands: readonly CommandLine[]): Promise<CommandEnd[]>;
 };
@@ -139,16 +145,19 @@ export function makeWorld(shown: readonly string[] = []): World {
   return {
     directory,
     workspace,
+    key,
+    cert,
     async command(commands) {
       const file = join(directory, `commands-${++runs}.json`);
       writeFileSync(file, JSON.stringify({ directory, key, cert, commands }));
       return jsonOfHost([...network, ...kNodeInside, commandHost, file]);
     },
-    async run(jobs) {
+    async run(jobs, programs = []) {
       const file = join(directory, `jobs-${++runs}.json`);
       const options = { roBinds: [...bindsWithNode(), ...shown] };
       const own = jobs.map((job) => ({ ...job, env: { ...trusted, ...job.env } }));
-      writeFileSync(file, JSON.stringify({ directory, key, cert, workspace, options, jobs: own }));
+      const all = { directory, key, cert, workspace, options, programs, jobs: own };
+      writeFileSync(file, JSON.stringify(all));
       return jsonOfHost([...network, ...kNodeInside, program, file]);
     },
   };

@@ -23,7 +23,7 @@ mount --bind "$1/hosts" /etc/hosts
 directory=$1 elsewhere=$3
 shift 3
 if [ -n "$elsewhere" ]; then
-  mkfifo "$directory/said"
+  rm -f "$directory/said"; mkfifo "$directory/said"
   setpriv --pdeathsig KILL unshare --net sh -c '
     echo > "$1/said"
     while ! ip link set far up 2> /dev/null; do sleep 0.01; done

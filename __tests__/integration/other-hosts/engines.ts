@@ -3,15 +3,13 @@
  * where one can't be had, its tests say why.
  */
 
-import { spawnSync } from "node:child_process";
-import { cpSync, existsSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 
-import { plainEnvironment } from "../support/requirements.js";
+import { installLocked, isInstalled, lockedPackages } from "../support/locked-packages.js";
 
 const kLocked = fileURLToPath(new URL("engines", import.meta.url));
-const kInstalled = fileURLToPath(new URL("../../../build/other-hosts", import.meta.url));
+const kName = "other-hosts";
 
 /** Programs of the packages in engines/, by engine. */
 const kPrograms = {
@@ -39,33 +37,22 @@ export type Engine = {
 export const kEngineEnvironment = { NO_COLOR: "1", DENO_NO_UPDATE_CHECK: "1" };
 
 function find(engine: EngineName): string | undefined {
-  const paths = kPrograms[engine].map((path) => join(kInstalled, "node_modules", path));
-  return paths.find((path) => existsSync(path));
-}
-
-/** Why they can't be installed; undefined when they are. */
-function install(): string | undefined {
-  if (find("Bun") !== undefined && find("Deno") !== undefined) return undefined;
-  mkdirSync(kInstalled, { recursive: true });
-  for (const name of ["package.json", "package-lock.json"]) {
-    cpSync(join(kLocked, name), join(kInstalled, name));
-  }
-  const words = ["ci", "--prefix", kInstalled, "--ignore-scripts", "--no-audit", "--no-fund"];
-  const { status, error, stderr } = spawnSync("npm", words, {
-    encoding: "utf8",
-    env: plainEnvironment(),
-    timeout: 240_000,
-  });
-  if (status === 0) return undefined;
-  return `the engines can't be installed: ${error?.message ?? stderr.trim().split("\n")[0]}`;
+  const file = kPrograms[engine].find((path) => isInstalled(kName, path));
+  return file === undefined ? undefined : join(lockedPackages(kName), file);
 }
 
 /** Those that there are, installed; the addon of a sanitizer's build is for Node alone. */
 export function engines(): Engine[] {
-  const failure = install();
+  const areThere = () => find("Bun") !== undefined && find("Deno") !== undefined;
+  const failure = installLocked(kName, kLocked, areThere);
   return (Object.keys(kPrograms) as EngineName[]).map((name) => {
     const program = find(name);
-    const whyNot = program === undefined ? (failure ?? `no ${name} for this machine`) : undefined;
+    const whyNot =
+      program === undefined
+        ? failure
+          ? `the engines can't be installed: ${failure}`
+          : `no ${name} for this machine`
+        : undefined;
     return { name, words: [program ?? "", ...kWords[name]], whyNot };
   });
 }

@@ -20,6 +20,8 @@ import {
 import { type End, kHere, makeWorld } from "../network/made-up-internet.js";
 import { fillWorld, put } from "../network/made-up-internet-files.js";
 import { whyNoOwnNetwork } from "../network/own-network.js";
+import { type EngineName, engines } from "../other-hosts/engines.js";
+import { lockedPackages } from "../support/locked-packages.js";
 import { kNodeProgram } from "../support/node-arguments.js";
 import { describeUnless, testUnless, whyNoBubblewrap } from "../support/requirements.js";
 
@@ -96,6 +98,17 @@ class Fetch { public static void main(String[] args) throws Exception {
     .header("Authorization", "Bearer " + System.getenv("API_TOKEN")).build();
   System.out.print(client.send(request, HttpResponse.BodyHandlers.ofString()).body()); } }`;
 
+const kEngines = engines();
+const engine = (name: EngineName) => kEngines.find((each) => each.name === name);
+const kFetch = `const answer = await fetch("https://a.test/auth/", { headers: { authorization: "Bearer " + process.env.API_TOKEN } });
+  process.stdout.write(await answer.text());`;
+
+/** Why one of Python's modules can't be tried, or undefined. */
+function lacksModule(name: string): string | undefined {
+  const tried = spawnSync(kPython, ["-c", `import ${name}`]);
+  return tried.status === 0 ? undefined : `there is no ${name} for ${kPython}`;
+}
+
 const kClients: Client[] = [
   {
     name: "curl, over HTTP/2, by its way and by the proxy",
@@ -160,6 +173,42 @@ print(r.urlopen(q).read().decode().strip())'`,
     out: "hello from a.test\n",
   },
   {
+    name: "Python's requests",
+    why: lacksModule("requests"),
+    script: `${kPython} -c 'import os, requests
+s = requests.Session(); s.headers["Authorization"] = "Bearer " + os.environ["API_TOKEN"]
+print(s.get("https://a.test/auth/").text.strip(), s.get("https://a.test/auth/", auth=("me", os.environ["API_TOKEN"])).status_code)'`,
+    out: "hello from a.test 200\n",
+  },
+  {
+    name: "Python's httpx, over both",
+    why: lacksModule("httpx, h2"),
+    script: `${kPython} -c 'import os, httpx
+for both in (False, True):
+  with httpx.Client(http2=both, headers={"Authorization": "Bearer " + os.environ["API_TOKEN"]}) as c:
+    r = c.get("https://a.test/auth/"); print(r.http_version, r.text.strip())'`,
+    out: /^HTTP\/1.1 hello from a\.test\nHTTP\/2 hello from a\.test(:443)?\n$/,
+  },
+  {
+    name: "Deno",
+    why: engine("Deno")?.whyNot,
+    script: `cat > /tmp/f.mjs << 'END'\nimport process from "node:process"; ${kFetch}\nEND
+      ${engine("Deno")?.words[0]} run --allow-all --no-lock /tmp/f.mjs`,
+    out: "hello from a.test\n",
+  },
+  {
+    name: "Bun",
+    why: engine("Bun")?.whyNot,
+    script: `cat > /tmp/f.mjs << 'END'\n${kFetch}\nEND\n${engine("Bun")?.words[0]} /tmp/f.mjs`,
+    out: "hello from a.test\n",
+  },
+  {
+    name: "gh, a program in Go",
+    why: lacks("gh"),
+    script: "GH_HOST=a.test GH_ENTERPRISE_TOKEN=$API_TOKEN gh api https://a.test/auth/",
+    out: "hello from a.test\n",
+  },
+  {
     name: "Java",
     why: lacks("java"),
     script: `mkdir -p /tmp/j; cat > /tmp/j/Fetch.java << 'END'\n${kJava}\nEND\njava /tmp/j/Fetch.java`,
@@ -213,7 +262,8 @@ print(r.urlopen(q).read().decode().strip())'`,
 describeUnless(whyNoBubblewrap ?? whyNoOwnNetwork, "with a placeholder", () => {
   let ends: Map<string, End>;
   beforeAll(async () => {
-    const world = makeWorld([kModules, kHosts]);
+    const shown = kEngines.some(({ whyNot }) => whyNot === undefined) ? ["other-hosts"] : [];
+    const world = makeWorld([kModules, kHosts, ...shown.map(lockedPackages)]);
     fillWorld(world, lacks("python3") === undefined);
     spawnSync("git", [
       "-C",

@@ -1,15 +1,24 @@
 // A host in a network of its own, where names are what the tests say (see support in
 // ../../network/made-up-internet.ts): starts servers, runs jobs one after the other, and prints one line of JSON.
-//   node made-up-internet.mjs FILE, which holds { directory, key, cert, workspace, options, jobs }
+//   node made-up-internet.mjs FILE, which holds { directory, key, cert, workspace, options, programs, jobs }
+// `programs` are servers besides ours, each { argv, port }.
 // A job is { kind, network, script, node, atOnce }: `node` is a program for Node in place of a script.
+import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync, writeFileSync } from "node:fs";
+import net from "node:net";
 import { Worker } from "node:worker_threads";
 import { BubblewrapNativeRunner, Bwrap } from "../../../../dist/index.js";
 
-const { directory, key, cert, workspace, options, jobs } = JSON.parse(
-  readFileSync(process.argv[2], "utf8"),
-);
+const {
+  directory,
+  key,
+  cert,
+  workspace,
+  options,
+  programs = [],
+  jobs,
+} = JSON.parse(readFileSync(process.argv[2], "utf8"));
 // The terminator verifies servers as this program would.
 process.env.NODE_EXTRA_CA_CERTS = cert;
 const limits = { timeoutMs: 120_000, maxStdoutBytes: 1 << 20, maxStderrBytes: 1 << 20 };
@@ -19,6 +28,30 @@ const servers = new Worker(new URL("./servers-thread.mjs", import.meta.url), {
   workerData: { directory, key, cert },
 });
 await once(servers, "message");
+
+/** Starts a program, which ends with us, and resolves when something listens at its port. */
+async function startProgram({ argv: [command, ...args], port }) {
+  const child = spawn(command, args, { cwd: directory, stdio: ["ignore", "pipe", "pipe"] });
+  process.on("exit", () => child.kill("SIGKILL"));
+  let said = "";
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.on("data", (part) => {
+      said += part;
+    });
+  }
+  for (;;) {
+    if (child.exitCode !== null || child.signalCode !== null)
+      throw new Error(`${command}: ${said}`);
+    const socket = net.connect(port, "127.0.0.1");
+    const isUp = await new Promise((resolve) =>
+      socket.on("connect", () => resolve(true)).on("error", () => resolve(false)),
+    );
+    socket.destroy();
+    if (isUp) return;
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+}
+await Promise.all(programs.map(startProgram));
 /** All that has reached the servers so far. */
 async function hitsSoFar() {
   servers.postMessage("hits");
