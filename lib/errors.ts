@@ -5,7 +5,7 @@
  */
 
 import type { Outcome, SandboxErrorCode, SandboxedExecResult } from "../types/public.js";
-import type { Change } from "../types/transaction.js";
+import type { Change, MergeConflict } from "../types/transaction.js";
 import { withGuess } from "./guesses.js";
 
 /** Details of a {@link SandboxError}. */
@@ -104,7 +104,7 @@ export function invalidValue(message: string, cause?: unknown): TypeError {
  */
 export class TransactionError extends Error {
   /**
-   * ERR_TRANSACTION_CONFLICT: the host has changed the same files. ERR_TRANSACTION_PROTECTED: a changed file
+   * ERR_TRANSACTION_CONFLICT: the host, or the other side of a merge, has changed the same files. ERR_TRANSACTION_PROTECTED: a changed file
    * is run by code of the host on its own. ERR_TRANSACTION_UNEXPECTED: a change differs from what was
    * expected. ERR_TRANSACTION_BUSY: a command runs in the transaction.
    */
@@ -115,20 +115,24 @@ export class TransactionError extends Error {
     | "ERR_TRANSACTION_BUSY";
   /** The paths that caused the error, relative to the workspace. */
   readonly paths: readonly string[];
-  /** The changes at these paths; empty for an undo. */
+  /** The changes at these paths; empty for an undo and a merge. */
   readonly conflicts: readonly Change[];
+  /** Of a merge: what both sides have done at each of the paths. */
+  declare readonly reasons: readonly MergeConflict[] | undefined;
 
   constructor(
     message: string,
     code: TransactionError["code"],
     paths: readonly string[],
     conflicts: readonly Change[] = [],
+    reasons?: readonly MergeConflict[],
   ) {
     super(message);
     this.name = "TransactionError";
     this.code = code;
     this.paths = paths;
     this.conflicts = conflicts;
+    if (reasons !== undefined) this.reasons = reasons;
   }
 }
 

@@ -124,6 +124,10 @@ export type {
   CommitReport,
   CommittedPath,
   DiffOptions,
+  ForkOptions,
+  MergeConflict,
+  MergeOptions,
+  MergeReport,
   Transaction,
   TransactionAudit,
 } from "../types/transaction.js";

@@ -40,9 +40,13 @@ export interface TransactionHandle {
   /** Records the host's state of the paths that commands have changed; call soon after each command. */
   look(): Promise<void>;
   /** Returns the changes in the order of the paths' bytes. Throws on misuse. */
-  changes(options: { paths?: ChangesOptions["paths"]; versions?: boolean }): Promise<PackedChanges>;
+  changes(options: {
+    paths?: ChangesOptions["paths"];
+    versions?: boolean;
+    since?: TransactionHandle;
+  }): Promise<PackedChanges>;
   /** Returns the changes as one text, for `git apply`. Throws on misuse. */
-  diff(options: DiffOptions): Promise<string>;
+  diff(options: Omit<DiffOptions, "since"> & { since?: TransactionHandle }): Promise<string>;
   /** Returns what `commit` would do, without doing it; commands may continue. Throws on misuse. */
   check(request: CommitRequest): Promise<CommitAnswer>;
   /**
@@ -60,6 +64,18 @@ export interface TransactionHandle {
    * Commands of the transaction must have ended, and none may start until this has settled. Throws on misuse.
    */
   rollback(options: { id: string }): Promise<void>;
+  /** Makes a transaction that begins as this one is now; resolves with its id, to be resumed. Commands may continue. */
+  fork(): Promise<string>;
+  /** Returns what a merge has to do, or with `takesAll` what is to be taken over. Throws on misuse. */
+  planMerge(options: {
+    from: TransactionHandle;
+    paths?: readonly string[];
+    takesAll?: boolean;
+  }): Promise<MergeStep[]>;
+  /**
+   * Commands of the transaction must have ended, and none may start until this has settled. Throws on misuse.
+   */
+  merge(options: MergeRequest & { from: TransactionHandle }): Promise<void>;
   /** Keeps the transaction on disk. No effect if it is not open. */
   close(): Promise<void>;
   /** Removes the transaction. Its commands must have ended. */
@@ -69,11 +85,35 @@ export interface TransactionHandle {
 /** `name`: "" if it has none; `createdMs`: milliseconds since 1970. */
 export type NativeCheckpoint = { id: string; name: string; createdMs: number };
 
+/**
+ * What one path needs in a merge. "theirs": it becomes what the other transaction has. "merge": the three contents are
+ * to be merged, or, without them, only the mode. `reason`: of a "conflict". `mode`: of the result; 0: the one that is
+ * there. `removed`: another path that goes, ""; none.
+ */
+export type MergeStep = {
+  path: string;
+  verdict: "theirs" | "merge" | "conflict";
+  reason: string;
+  mode: number;
+  removed: string;
+  base?: Uint8Array;
+  ours?: Uint8Array;
+  theirs?: Uint8Array;
+};
+
+/** What a merge does: `theirs` are taken from the other transaction, `files` get contents, where given, and mode. */
+export type MergeRequest = {
+  theirs: { path: string; mode: number }[];
+  files: { path: string; mode: number; contents?: Uint8Array }[];
+  removed: string[];
+};
+
 /** Facts about a transaction after it was opened. */
 export type OpenedTransaction = {
   id: string;
   backend: Transaction["backend"];
   backendReason?: string;
+  parent?: string;
   /** Set for a copy that was made. */
   copied?: CopyProgress;
   recovered?: NonNullable<Transaction["recovered"]>;

@@ -45,6 +45,12 @@ export type TransactionMetrics = {
   open: number;
   /** Calls of `openTransaction` and `resumeTransaction` that succeeded. */
   opened: number;
+  /** Completed calls of `fork`. */
+  forks: number;
+  /** Completed merges, including empty ones. */
+  merges: number;
+  /** Completed adoptions. */
+  adoptions: number;
   /** Completed commits, including empty ones. */
   commits: number;
   /** Completed undos. */

@@ -66,6 +66,8 @@ export type ListedTransaction = {
   workspace: string;
   /** When the transaction was opened. */
   createdAt: Date;
+  /** The id of the transaction that it was forked from, which may be gone. */
+  parent?: string;
   /** See {@link Transaction}. */
   backend: Transaction["backend"];
   /**

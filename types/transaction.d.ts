@@ -63,12 +63,20 @@ export type ChangesOptions = {
   paths?: readonly string[] | undefined;
   /** If true, `version`, `changedAt` and `protected` are reported too. Default false. */
   details?: boolean | undefined;
+  /**
+   * Another open transaction of the same workspace and process: returns what this one has otherwise than that one,
+   * whose entries are then what `previousSize`, `previousMode`, `from` and "deleted" refer to. Not with `details`.
+   * Default: the changes against the host's files.
+   */
+  since?: Transaction | undefined;
 };
 
 /** Options of `diff`. */
 export type DiffOptions = {
   /** See {@link ChangesOptions}. */
   paths?: readonly string[] | undefined;
+  /** See {@link ChangesOptions}. */
+  since?: Transaction | undefined;
   /** Maximum size of the text in bytes of UTF-8, an integer up to 256 MiB. Default 16 MiB. */
   maxBytes?: number | undefined;
 };
@@ -104,6 +112,47 @@ export type CommitOptions = {
   contents?: Readonly<Record<string, string | Uint8Array>> | undefined;
   /** Who approved the commit, recorded only: any text of at most 1,000 characters. Default none. */
   approvedBy?: string | undefined;
+};
+
+/** Options of `fork`. */
+export type ForkOptions = {
+  /** Number of forks, an integer from 1 to 100; they begin one after the other. Default: one, not in an array. */
+  count?: number | undefined;
+  /**
+   * If true, waits until no command runs in the transaction; commands started meanwhile wait until it is forked.
+   * Default false: what running commands are writing is in the fork as after a crash.
+   */
+  quiesce?: boolean | undefined;
+};
+
+/** Options of `merge`. */
+export type MergeOptions = {
+  /** Paths relative to the workspace: these and everything below them. Default: all changes. */
+  paths?: readonly string[] | undefined;
+  /**
+   * What becomes of a path that both have changed, and that can't be merged. "fail": nothing is merged, and `merge`
+   * rejects. "ours", "theirs": one side is taken, of a text only where its lines conflict. "markers": a text gets both
+   * sides' lines between the marks that git writes; any other conflict is as with "fail". Default "fail".
+   */
+  onConflict?: "fail" | "ours" | "theirs" | "markers" | undefined;
+};
+
+/** A path that both sides of a merge have changed, and that could not be merged. */
+export type MergeConflict = {
+  /** Path relative to the workspace. */
+  path: string;
+  /** What each side has done, in words for a person. */
+  reason: string;
+};
+
+/** The result of `merge` and `adopt`. */
+export type MergeReport = {
+  /** The paths that were taken from the other transaction or merged with it, in the order of their bytes. */
+  merged: string[];
+  /** The conflicts that `onConflict` has decided. */
+  conflicts: MergeConflict[];
+  /** The record of what was done; also published as `TransactionMessage`. */
+  audit: TransactionAudit;
 };
 
 /** A state of a transaction that `rollback` can restore. */
@@ -165,7 +214,7 @@ export type TransactionAudit = {
   /** The id of the transaction. */
   transaction: string;
   /** The requested action. */
-  action: "commit" | "undo" | "checkpoint" | "rollback" | "discard";
+  action: "commit" | "undo" | "checkpoint" | "rollback" | "discard" | "fork" | "merge" | "adopt";
   /** When the action settled, in the format of `Date.prototype.toISOString`. */
   at: string;
   /** Duration in milliseconds from the call until it settled. */
@@ -179,10 +228,16 @@ export type TransactionAudit = {
   approvedBy?: string;
   /** The id of the checkpoint that was created or rolled back to. */
   checkpoint?: string;
+  /** The ids of the forks that were made. */
+  forks?: string[];
+  /** The id of the transaction that was merged or adopted. */
+  from?: string;
   /** The paths that a completed commit wrote: the first 10,000 in the order of their bytes. */
   committed?: CommittedPath[];
   /** Number of further paths that a completed commit wrote. */
   omitted?: number;
+  /** Number of paths that a completed merge, or adoption, has changed in the transaction. */
+  merged?: number;
   /** For "conflict", "protected" and "unexpected": the paths that caused it, the first 100. */
   paths?: string[];
 };
@@ -201,6 +256,8 @@ export interface Transaction extends NativeRunner, AsyncDisposable {
   readonly id: string;
   /** The backend in use. Audit records have the layer "transaction:overlay" or "transaction:copy". */
   readonly backend: "overlay" | "copy";
+  /** The id of the transaction that it was forked from; undefined: it was opened. */
+  readonly parent: string | undefined;
   /** Why "auto" selected a copy: what an overlay lacks here. Otherwise undefined. */
   readonly backendReason: string | undefined;
   /**
@@ -313,6 +370,39 @@ export interface Transaction extends NativeRunner, AsyncDisposable {
    * {@link SandboxError} ERR_SANDBOX_SETUP if the file system refuses, ERR_SANDBOX_CLOSED after it was closed.
    */
   rollback(to: Checkpoint | string): Promise<void>;
+  /**
+   * Opens a transaction that begins as this one is now; both go on apart, in the same directory on disk. The home, the
+   * package caches and the checkpoints of this one go along. Commands may continue meanwhile. Costs a copy of what was
+   * changed (with the "copy" backend, of all files), or little on a file system whose files can share blocks. If the
+   * process dies meanwhile, the fork does not exist.
+   *
+   * @throws (rejects) TypeError or RangeError for wrong options; {@link SandboxError} ERR_SANDBOX_SETUP if the file
+   * system refuses, ERR_SANDBOX_CLOSED after it was closed.
+   */
+  fork(options?: ForkOptions & { count?: undefined }): Promise<Transaction>;
+  /** Opens several: see above. */
+  fork(options: ForkOptions & { count: number }): Promise<Transaction[]>;
+  /**
+   * Merges what another transaction has changed since both parted: three ways, by path and type, texts by their lines;
+   * all or nothing. What both have made the same of, and what was merged before, is no conflict. A file that one side
+   * has renamed unchanged, and the other one changed, is changed under its new name. Ends running commands of this
+   * transaction, not of the other one, which stays as it is. Where nothing is known any more of where they parted, since
+   * a transaction between them was discarded, the host's files are in its place. If the process dies meanwhile, all
+   * or nothing is merged when the transaction is resumed.
+   *
+   * @param from an open transaction of the same workspace and process.
+   * @throws (rejects) TypeError for wrong options; {@link TransactionError} ERR_TRANSACTION_CONFLICT, with `reasons`, by
+   * `onConflict`: then nothing was changed and no command ended; {@link SandboxError} ERR_SANDBOX_SETUP if the file
+   * system refuses, ERR_SANDBOX_CLOSED after one of them was closed.
+   */
+  merge(from: Transaction, options?: MergeOptions): Promise<MergeReport>;
+  /**
+   * Makes the files of this transaction those of another one, all or nothing; the other one stays as it is. The home
+   * and the checkpoints remain its own. Otherwise like {@link merge}, without conflicts.
+   *
+   * @throws (rejects) like `merge`.
+   */
+  adopt(from: Transaction): Promise<MergeReport>;
   /**
    * For a resumed transaction: how a commit, an undo or a rollback was recovered in which its process had
    * died. "rolled-back": it has had no effect. "completed": it was done completely. "torn": some files could

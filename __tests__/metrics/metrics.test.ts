@@ -62,6 +62,9 @@ describe("metrics", () => {
       transactions: {
         open: 0,
         opened: 0,
+        forks: 0,
+        merges: 0,
+        adoptions: 0,
         commits: 0,
         undos: 0,
         checkpoints: 0,

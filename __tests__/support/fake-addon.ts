@@ -294,6 +294,17 @@ export class FakeAddon {
         fake.reported.push(["undo"]);
         return fake.undoConflicts;
       }
+      async fork() {
+        fake.reported.push(["fork"]);
+        return "00000000000f";
+      }
+      async planMerge(options: object) {
+        fake.reported.push(["planMerge", options]);
+        return [];
+      }
+      async merge(request: object) {
+        fake.reported.push(["merge", request]);
+      }
       async checkpoint({ name = "" }: { name?: string }) {
         fake.reported.push(["checkpoint", name]);
         const made = { id: `00000000000${fake.checkpoints.length}`, name, createdMs: 1000 };

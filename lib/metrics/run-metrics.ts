@@ -233,6 +233,9 @@ const kDone = {
   checkpoint: "checkpoints",
   rollback: "rollbacks",
   discard: "discards",
+  fork: "forks",
+  merge: "merges",
+  adopt: "adoptions",
 } as const satisfies Record<TransactionAudit["action"], keyof TransactionMetrics>;
 
 /** Counts the actions of transactions. */
@@ -240,6 +243,9 @@ export class TransactionCounts {
   readonly #counts: TransactionMetrics = {
     open: 0,
     opened: 0,
+    forks: 0,
+    merges: 0,
+    adoptions: 0,
     commits: 0,
     undos: 0,
     checkpoints: 0,

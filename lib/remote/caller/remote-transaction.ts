@@ -110,7 +110,10 @@ export async function listTransactions(place: RemotePlace): Promise<ListedTransa
   return listed.map((each) => ({ ...each, id: remoteId(each.id, worker) }));
 }
 
-type Opened = Pick<Transaction, "id" | "backend" | "backendReason" | "recovered">;
+const isLocal = (method: string) =>
+  invalidState(`${method}: a transaction on a worker has no branches yet`);
+
+type Opened = Pick<Transaction, "id" | "backend" | "backendReason" | "recovered" | "parent">;
 
 /** The request for a transaction; see `TransactionInput` of the worker. */
 export type TransactionRequest = { input: object; onWorker?: string | undefined };
@@ -125,6 +128,7 @@ class RemoteTransaction implements Transaction {
   readonly backend: Transaction["backend"];
   readonly backendReason: string | undefined;
   readonly recovered: Transaction["recovered"];
+  readonly parent: string | undefined;
   readonly files = new RemoteFiles((operation, args) => this.#ask(operation, args));
   readonly #run: RemoteRun;
   readonly #outside: RemotePlace;
@@ -136,6 +140,7 @@ class RemoteTransaction implements Transaction {
     this.backend = opened.backend;
     this.backendReason = opened.backendReason;
     this.recovered = opened.recovered;
+    this.parent = opened.parent;
     this.#run = run;
     this.#outside = place;
     this.#place = place.inside(run);
@@ -195,6 +200,7 @@ class RemoteTransaction implements Transaction {
   }
 
   async changes(options?: ChangesOptions): Promise<Change[]> {
+    if (options?.since !== undefined) throw isLocal("changes({ since })");
     return (await this.#ask("changes", [options])) as Change[];
   }
 
@@ -203,6 +209,7 @@ class RemoteTransaction implements Transaction {
   }
 
   async diff(options?: DiffOptions): Promise<string> {
+    if (options?.since !== undefined) throw isLocal("diff({ since })");
     return (await this.#ask("diff", [options])) as string;
   }
 
@@ -224,6 +231,21 @@ class RemoteTransaction implements Transaction {
 
   async rollback(to: Checkpoint | string): Promise<void> {
     await this.#ask("rollback", [to]);
+  }
+
+  /** @throws always: what is done with two transactions is done where both are open. */
+  fork(): never {
+    throw isLocal("fork");
+  }
+
+  /** @throws always, like `fork` */
+  merge(): never {
+    throw isLocal("merge");
+  }
+
+  /** @throws always, like `fork` */
+  adopt(): never {
+    throw isLocal("adopt");
   }
 
   async close(): Promise<void> {

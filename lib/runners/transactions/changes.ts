@@ -9,6 +9,7 @@ import { realPathIfAnswering } from "../../answering-path.js";
 import { invalidType, invalidValue, TransactionError } from "../../errors.js";
 import { expectFields, expectObject, type FieldsOf } from "../../fields.js";
 import { homes } from "../../protected-paths.js";
+import { membershipOf } from "./membership.js";
 
 const kKinds: readonly Change["kind"][] = ["added", "modified", "deleted", "renamed"];
 const kTypes: readonly Change["type"][] = ["file", "directory", "symlink", "other"];
@@ -62,8 +63,14 @@ export async function reportedChanges(
   protectedNames: readonly string[],
 ): Promise<Change[]> {
   expectObject(given, "options");
-  const { details = false, ...options } = given;
+  const { details = false, since, ...options } = given;
   if (typeof details !== "boolean") throw invalidType("details", "a boolean", details);
+  if (since !== undefined) {
+    if (details) throw invalidValue("Expected `details` to be false with `since`");
+    return unpacked(
+      await handle.changes({ ...options, since: membershipOf(since, "since").handle }),
+    );
+  }
   if (!details) return unpacked(await handle.changes(options));
   const [packed, { refused }] = await Promise.all([
     handle.changes({ ...options, versions: true }),

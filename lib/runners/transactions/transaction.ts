@@ -13,6 +13,9 @@ import type {
   CommitOptions,
   CommitReport,
   DiffOptions,
+  ForkOptions,
+  MergeOptions,
+  MergeReport,
   Transaction,
   TransactionRun,
 } from "../../../types/transaction.js";
@@ -24,8 +27,9 @@ import type { TransactionCounts } from "../../metrics/run-metrics.js";
 import { networkOption, withNetwork } from "../../network.js";
 import { Supervised } from "../supervised.js";
 import { SessionRunner } from "../supervised-runner.js";
+import { forkOptions, mergeOptions, mergeRequest } from "./branches.js";
 import { commitRequest, expectDone, reportedChanges, some, textOf, unpacked } from "./changes.js";
-import { type Member, type Membership, registerMembership } from "./membership.js";
+import { type Member, type Membership, membershipOf, registerMembership } from "./membership.js";
 import { TransactionRecords, TransactionRuns } from "./records.js";
 import { stoppedAtExit } from "./stopped-at-exit.js";
 
@@ -53,6 +57,8 @@ export class WorkspaceTransaction extends SessionRunner implements Transaction {
   readonly backend: Transaction["backend"];
   readonly backendReason: string | undefined;
   readonly recovered: Transaction["recovered"];
+  readonly parent: string | undefined;
+  readonly #resume: (id: string) => Promise<Transaction>;
   readonly #supervised: Supervised;
   readonly #handle: TransactionHandle;
   readonly #protectedNames: readonly string[];
@@ -64,6 +70,8 @@ export class WorkspaceTransaction extends SessionRunner implements Transaction {
   #looking = false;
   #looksAgain = false;
   #freshening: Promise<void> | undefined;
+  /** Called when the next command has ended. */
+  readonly #onEnd = new Set<() => void>();
   #discarded: Promise<void> | undefined;
   readonly #workspace: string;
 
@@ -71,12 +79,19 @@ export class WorkspaceTransaction extends SessionRunner implements Transaction {
   constructor(
     handle: TransactionHandle,
     { runner, protectedNames, sink }: TransactionPolicy,
-    { id, backend, backendReason, recovered }: OpenedTransaction,
+    { id, backend, backendReason, recovered, parent }: OpenedTransaction,
     {
       counts,
       directory,
       caches,
-    }: { counts: TransactionCounts; directory: string; caches: TransactionHome["caches"] },
+      resume,
+    }: {
+      counts: TransactionCounts;
+      directory: string;
+      caches: TransactionHome["caches"];
+      /** Opens another one of the same runner and directory. */
+      resume: (id: string) => Promise<Transaction>;
+    },
   ) {
     // A sandbox that is made ahead would miss what the host installs until it is used.
     const natively = {
@@ -102,7 +117,7 @@ export class WorkspaceTransaction extends SessionRunner implements Transaction {
     const home = { directory: join(directory, id, kHome), caches };
     supervised.home = new HomeSource(runner, home);
     supervised.secrets = networkOption(runner.network).secrets;
-    supervised.meter.watch(() => void this.#look());
+    supervised.meter.watch(() => this.#ended());
     supervised.ready = (hasWaited = false) => this.#ready(hasWaited);
     const { meter } = supervised;
     meter.transaction = id;
@@ -116,6 +131,8 @@ export class WorkspaceTransaction extends SessionRunner implements Transaction {
     this.backend = backend;
     this.backendReason = backendReason;
     this.recovered = recovered;
+    this.parent = parent;
+    this.#resume = resume;
     this.#supervised = supervised;
     this.#workspace = runner.shadowDir;
     this.#handle = handle;
@@ -129,7 +146,7 @@ export class WorkspaceTransaction extends SessionRunner implements Transaction {
         this.#members.add(member);
         member.meter.transaction = id;
         member.meter.keepRuns(keep);
-        member.meter.watch(() => void this.#look());
+        member.meter.watch(() => this.#ended());
       },
     });
   }
@@ -155,7 +172,9 @@ export class WorkspaceTransaction extends SessionRunner implements Transaction {
     try {
       const waits = untilAnswering(this.#workspace);
       if (waits) await waits;
-      return await stoppedAtExit(this.#handle, () => this.#handle.diff(options));
+      const { since, ...rest } = options;
+      const other = since === undefined ? {} : { since: membershipOf(since, "since").handle };
+      return await stoppedAtExit(this.#handle, () => this.#handle.diff({ ...rest, ...other }));
     } catch (error) {
       throw fromNative(error);
     }
@@ -231,6 +250,79 @@ export class WorkspaceTransaction extends SessionRunner implements Transaction {
           await this.#handle.rollback({ id });
         }),
       );
+    });
+  }
+
+  fork(options?: ForkOptions & { count?: undefined }): Promise<Transaction>;
+  fork(options: ForkOptions & { count: number }): Promise<Transaction[]>;
+  async fork(options: ForkOptions = {}): Promise<Transaction | Transaction[]> {
+    const { count, quiesce } = forkOptions(options);
+    const forks = await this.#records.of("fork", async (audit) => {
+      const made = await this.#native(() =>
+        quiesce
+          ? this.#turns.alone(async () => {
+              await this.#quiet();
+              return this.#makeForks(count ?? 1);
+            })
+          : this.#makeForks(count ?? 1),
+      );
+      audit.forks = made.map(({ id }) => id);
+      return made;
+    });
+    return count === undefined ? (forks[0] as Transaction) : forks;
+  }
+
+  /** All of them, or none. */
+  async #makeForks(count: number): Promise<Transaction[]> {
+    const made: Transaction[] = [];
+    try {
+      while (made.length < count) {
+        const id = await stoppedAtExit(this.#handle, () => this.#handle.fork());
+        made.push(await this.#resume(id));
+      }
+      return made;
+    } catch (error) {
+      await Promise.allSettled(made.map((each) => each.discard()));
+      throw error;
+    }
+  }
+
+  async merge(from: Transaction, options: MergeOptions = {}): Promise<MergeReport> {
+    return this.#merge("merge", from, mergeOptions(options));
+  }
+
+  async adopt(from: Transaction): Promise<MergeReport> {
+    return this.#merge("adopt", from, { onConflict: "theirs" });
+  }
+
+  async #merge(
+    action: "merge" | "adopt",
+    from: Transaction,
+    { paths, onConflict = "fail" }: MergeOptions,
+  ): Promise<MergeReport> {
+    const other = membershipOf(from, "from").handle;
+    const wanted = { from: other, takesAll: action === "adopt", ...(paths && { paths }) };
+    const plan = async () =>
+      mergeRequest(
+        await stoppedAtExit(this.#handle, () => this.#handle.planMerge(wanted)),
+        onConflict,
+        from.id,
+      );
+    return this.#records.of(action, async (audit) => {
+      audit.from = from.id;
+      const { merged, conflicts } = await this.#native(() =>
+        this.#turns.alone(async () => {
+          if (!this.#areIdle()) await plan(); // a refused merge ends no runs
+          await this.#endRuns();
+          const planned = await plan();
+          if (planned.merged.length > 0) {
+            await this.#handle.merge({ ...planned.request, from: other });
+          }
+          return planned;
+        }),
+      );
+      audit.merged = merged.length;
+      return { merged, conflicts, audit };
     });
   }
 
@@ -341,10 +433,26 @@ export class WorkspaceTransaction extends SessionRunner implements Transaction {
     }
   }
 
+  /** The number of commands that run in it. */
+  #pending(): number {
+    const meters = [this.#supervised.meter, ...[...this.#members].map(({ meter }) => meter)];
+    return meters.reduce((sum, meter) => sum + meter.pending, 0);
+  }
+
+  /** Resolves once no command runs. */
+  async #quiet(): Promise<void> {
+    while (this.#pending() > 0) await new Promise<void>((resolve) => this.#onEnd.add(resolve));
+  }
+
+  #ended(): void {
+    for (const resolve of this.#onEnd) resolve();
+    this.#onEnd.clear();
+    void this.#look();
+  }
+
   /** @throws TransactionError while a command runs. */
   #expectIdle(): void {
-    const meters = [this.#supervised.meter, ...[...this.#members].map(({ meter }) => meter)];
-    const pending = meters.reduce((sum, meter) => sum + meter.pending, 0);
+    const pending = this.#pending();
     if (pending === 0) return;
     const message = `${pending === 1 ? "a command runs" : `${pending} commands run`} in the transaction`;
     throw new TransactionError(message, "ERR_TRANSACTION_BUSY", []);

@@ -145,7 +145,8 @@ export class Transactions {
       const caches = new HomeSource(this.#policy.runner).caches();
       const shared = caches && { caches: sharedCaches(caches.found, caches.home) };
       const opened = await stoppedAtExit(handle, () => open(handle, { ...shared }));
-      const its = { counts: this.#counts, directory, caches: caches?.found };
+      const resume = (id: string) => this.resume(id, { directory });
+      const its = { counts: this.#counts, directory, caches: caches?.found, resume };
       const transaction = new WorkspaceTransaction(handle, this.#policy, opened, its);
       if (this.#isClosed) await leave(transaction); // it opened while the runner was being closed
       this.#expectOpen();

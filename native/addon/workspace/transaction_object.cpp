@@ -60,6 +60,35 @@ CommitRequest ReadCommitRequest(Fields& fields) {
   return request;
 }
 
+// Reads another transaction; nullptr: the field is absent, or is none, which fails the reader.
+std::shared_ptr<Transaction> ReadOther(Fields& fields, const char* field) {
+  const auto value = fields.Value(field);
+  return value ? ReadTransaction(fields.reader(), *value) : nullptr;
+}
+
+constexpr std::uint64_t kMostMode = 0177777;
+
+// Reads { theirs, files, removed }: of the first two, arrays of { path, mode } and { path, mode,
+// contents }.
+MergeRequest ReadMergeRequest(Fields& fields) {
+  MergeRequest request;
+  fields.Objects("theirs", [&request](Fields& each) {
+    MergeRequest::Theirs theirs;
+    theirs.path = each.RequiredString("path");
+    theirs.mode = static_cast<std::uint32_t>(each.Integer("mode", 0, kMostMode).value_or(0));
+    request.theirs.push_back(std::move(theirs));
+  });
+  fields.Objects("files", [&request](Fields& each) {
+    MergeRequest::File file;
+    file.path = each.RequiredString("path");
+    file.mode = static_cast<std::uint32_t>(each.Integer("mode", 0, kMostMode).value_or(0));
+    file.contents = each.BytesOrText("contents");
+    request.files.push_back(std::move(file));
+  });
+  request.removed = fields.Strings("removed").value_or(std::vector<std::string>());
+  return request;
+}
+
 constexpr napi_type_tag kTransactionTag = {0x6f70656e61676e74, 0x7472616e73616374};
 
 // Holds the transaction once it is open; shared with the work that opens it.
@@ -109,6 +138,9 @@ class TransactionObject : public Napi::ObjectWrap<TransactionObject> {
                         InstanceMethod<&TransactionObject::Checkpoint>("checkpoint"),
                         InstanceMethod<&TransactionObject::Checkpoints>("checkpoints"),
                         InstanceMethod<&TransactionObject::RollBack>("rollback"),
+                        InstanceMethod<&TransactionObject::Fork>("fork"),
+                        InstanceMethod<&TransactionObject::PlanMerge>("planMerge"),
+                        InstanceMethod<&TransactionObject::Merge>("merge"),
                         InstanceMethod<&TransactionObject::Close>("close"),
                         InstanceMethod<&TransactionObject::Discard>("discard")},
                        state);
@@ -195,17 +227,20 @@ class TransactionObject : public Napi::ObjectWrap<TransactionObject> {
     Reader reader(info.Env());
     PathFilter filter;
     bool has_versions = false;
+    std::shared_ptr<Transaction> since;
     Fields::Of(reader, info[0], {"options", ""}, [&](Fields& fields) {
       filter = ReadPaths(fields);
+      since = ReadOther(fields, "since");
       has_versions = fields.Boolean("versions").value_or(false);
     });
     if (reader.failed()) return info.Env().Undefined();
     return Promise(
         info,
-        [transaction = place_->transaction, filter = std::move(filter),
-         has_versions]() -> Result<MakeValue> {
+        [transaction = place_->transaction, filter = std::move(filter), has_versions,
+         since = std::move(since)]() -> Result<MakeValue> {
           if (!transaction) return NotOpen();
-          auto changes = transaction->Changes(filter, has_versions);
+          auto changes = since ? transaction->ChangesSince(*since, filter)
+                               : transaction->Changes(filter, has_versions);
           if (!changes) return changes.error();
           return MakeValue([packed = Pack(*changes, has_versions)](ValueBuilder& builder) {
             return PackedChangesValue(builder, packed);
@@ -220,16 +255,19 @@ class TransactionObject : public Napi::ObjectWrap<TransactionObject> {
     Reader reader(info.Env());
     PathFilter filter;
     std::uint64_t most = kDefaultMost;
+    std::shared_ptr<Transaction> since;
     Fields::Of(reader, info[0], {"options", ""}, [&](Fields& fields) {
       filter = ReadPaths(fields);
+      since = ReadOther(fields, "since");
       most = fields.Integer("maxBytes", 0, kMost).value_or(kDefaultMost);
     });
     if (reader.failed()) return info.Env().Undefined();
     return Promise(info,
-                   [transaction = place_->transaction, filter = std::move(filter),
-                    most]() -> Result<MakeValue> {
+                   [transaction = place_->transaction, filter = std::move(filter), most,
+                    since = std::move(since)]() -> Result<MakeValue> {
                      if (!transaction) return NotOpen();
-                     auto diff = transaction->Diff(filter, most);
+                     auto diff = since ? transaction->DiffSince(*since, filter, most)
+                                       : transaction->Diff(filter, most);
                      if (!diff) return diff.error();
                      return MakeValue([diff = std::move(*diff)](ValueBuilder& builder) {
                        return builder.String(diff);
@@ -310,6 +348,58 @@ class TransactionObject : public Napi::ObjectWrap<TransactionObject> {
                    [transaction = place_->transaction, id = std::move(id)]() -> Result<MakeValue> {
                      if (!transaction) return NotOpen();
                      if (auto error = transaction->RollBack(id)) return *error;
+                     return Nothing();
+                   });
+  }
+
+  // Promises the id of the fork.
+  Napi::Value Fork(const Napi::CallbackInfo& info) {
+    return Promise(info, [transaction = place_->transaction]() -> Result<MakeValue> {
+      if (!transaction) return NotOpen();
+      auto id = transaction->Fork();
+      if (!id) return id.error();
+      return MakeValue([id = std::move(*id)](ValueBuilder& builder) { return builder.String(id); });
+    });
+  }
+
+  // Promises the steps of a merge.
+  Napi::Value PlanMerge(const Napi::CallbackInfo& info) {
+    Reader reader(info.Env());
+    PathFilter filter;
+    bool takes_all = false;
+    std::shared_ptr<Transaction> other;
+    Fields::Of(reader, info[0], {"options", ""}, [&](Fields& fields) {
+      filter = ReadPaths(fields);
+      takes_all = fields.Boolean("takesAll").value_or(false);
+      other = ReadOther(fields, "from");
+    });
+    if (reader.failed()) return info.Env().Undefined();
+    return Promise(info,
+                   [transaction = place_->transaction, filter = std::move(filter), takes_all,
+                    other = std::move(other)]() -> Result<MakeValue> {
+                     if (!transaction || !other) return NotOpen();
+                     auto plan = transaction->PlanMerge(*other, filter, takes_all);
+                     if (!plan) return plan.error();
+                     return MakeValue([plan = std::move(*plan)](ValueBuilder& builder) {
+                       return MergePlanValue(builder, plan);
+                     });
+                   });
+  }
+
+  Napi::Value Merge(const Napi::CallbackInfo& info) {
+    Reader reader(info.Env());
+    MergeRequest request;
+    std::shared_ptr<Transaction> other;
+    Fields::Of(reader, info[0], {"options", ""}, [&](Fields& fields) {
+      request = ReadMergeRequest(fields);
+      other = ReadOther(fields, "from");
+    });
+    if (reader.failed()) return info.Env().Undefined();
+    return Promise(info,
+                   [transaction = place_->transaction, request = std::move(request),
+                    other = std::move(other)]() -> Result<MakeValue> {
+                     if (!transaction || !other) return NotOpen();
+                     if (auto error = transaction->Merge(*other, request)) return *error;
                      return Nothing();
                    });
   }

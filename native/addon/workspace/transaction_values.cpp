@@ -1,5 +1,6 @@
 #include "addon/workspace/transaction_values.h"
 
+#include <array>
 #include <cstdint>
 #include <utility>
 
@@ -172,6 +173,7 @@ napi_value ListedValue(ValueBuilder& builder, const ListedTransaction& listed) {
   if (const char* recovered = RecoveredName(listed.recovered)) {
     builder.Set(value, "recovered", builder.String(recovered));
   }
+  if (!record.parent.empty()) builder.Set(value, "parent", builder.String(record.parent));
   if (listed.has_commit) builder.Set(value, "committed", builder.Boolean(true));
   return value;
 }
@@ -180,6 +182,8 @@ napi_value OpenedValue(ValueBuilder& builder, const Transaction& opened) {
   napi_value value = builder.Object();
   builder.Set(value, "id", builder.String(opened.id()));
   builder.Set(value, "backend", builder.String(opened.backend()));
+  const std::string& parent = opened.parent();
+  if (!parent.empty()) builder.Set(value, "parent", builder.String(parent));
   const std::string& reason = opened.backend_reason();
   if (!reason.empty()) builder.Set(value, "backendReason", builder.String(reason));
   if (const auto& copied = opened.copied()) {
@@ -192,6 +196,31 @@ napi_value OpenedValue(ValueBuilder& builder, const Transaction& opened) {
     builder.Set(value, "recovered", builder.String(recovered));
   }
   return value;
+}
+
+napi_value MergePlanValue(ValueBuilder& builder, const MergePlan& plan) {
+  constexpr std::array kVerdicts = {"theirs", "merge", "conflict"};
+  std::vector<napi_value> steps;
+  steps.reserve(plan.size());
+  for (const MergeStep& step : plan) {
+    napi_value value = builder.Object();
+    builder.Set(value, "path", builder.String(step.path));
+    builder.Set(value, "verdict",
+                builder.String(kVerdicts.at(static_cast<std::size_t>(step.verdict))));
+    builder.Set(value, "reason", builder.String(step.reason));
+    builder.Set(value, "mode", builder.Number(step.mode));
+    builder.Set(value, "removed", builder.String(step.removed));
+    const auto bytes = [&](const char* key, const std::optional<std::string>& text) {
+      if (!text) return;
+      const auto* data = reinterpret_cast<const std::uint8_t*>(text->data());
+      builder.Set(value, key, builder.CopiedBytes(data, text->size()));
+    };
+    bytes("base", step.base);
+    bytes("ours", step.ours);
+    bytes("theirs", step.theirs);
+    steps.push_back(value);
+  }
+  return builder.Array(steps);
 }
 
 MakeValue CommitValue(Transaction::CommitResult result) {

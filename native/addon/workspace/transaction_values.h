@@ -49,4 +49,7 @@ napi_value OpenedValue(ValueBuilder& builder, const Transaction& opened);
 // Packs on the calling thread; only the rest is the JavaScript thread's work.
 MakeValue CommitValue(Transaction::CommitResult result);
 
+// An array of steps: { path, verdict, reason, mode, removed, base, ours, theirs }.
+napi_value MergePlanValue(ValueBuilder& builder, const MergePlan& plan);
+
 }  // namespace native_runner

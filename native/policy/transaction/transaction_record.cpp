@@ -54,6 +54,8 @@ std::string EncodeRecord(const TransactionRecord& record) {
   PutLine(&text, "inode", std::to_string(record.identity.inode));
   PutLine(&text, "backend", record.backend);
   PutLine(&text, "created-ns", std::to_string(record.created_ns));
+  // Not of those that are no forks, which earlier versions can read.
+  if (!record.parent.empty()) PutLine(&text, "parent", record.parent);
   return text;
 }
 
@@ -68,7 +70,9 @@ Result<TransactionRecord> DecodeRecord(std::string_view text) {
                         TakeLine(&text, "inode", &record.identity.inode) &&
                         TakeLine(&text, "backend", &record.backend) &&
                         (record.backend == kOverlayBackend || record.backend == kCopyBackend) &&
-                        TakeLine(&text, "created-ns", &record.created_ns) && text.empty();
+                        TakeLine(&text, "created-ns", &record.created_ns) &&
+                        (text.empty() || (TakeLine(&text, "parent", &record.parent) &&
+                                          IsTransactionId(record.parent) && text.empty()));
   if (is_whole) return record;
   return Error{ErrorCode::kSetup, "the transaction's record is not whole",
                "it was written by another version of this package, or damaged: look at its files "

@@ -20,6 +20,7 @@ struct TransactionRecord {
   FileIdentity identity;     // of the workspace when the transaction was opened
   std::string backend;       // one of the above
   std::uint64_t created_ns;  // since 1970 (CLOCK_REALTIME)
+  std::string parent = {};   // the transaction that it was forked from; "": none
 };
 
 // True for twelve of 0-9a-f, which is a valid file name, and not an option, everywhere.

@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <cstdint>
 #include <cstring>
+#include <set>
 #include <string_view>
 
 #include "supervise/os/file.h"
@@ -90,7 +91,12 @@ std::optional<Error> TreeCopier::Copy(const ScannedTree& from, int to) {
 
 std::optional<Error> TreeCopier::Enter(const ScannedTree& from, const Made& made) {
   const auto source = from.Open(made.path);
-  if (!source) return source.error();
+  if (!source) {
+    const auto is_there = from.OpenIfThere(made.path);
+    const bool is_gone = is_there.ok() && !is_there.value();
+    if (gone_ == Gone::kIsPassedOver && is_gone) return std::nullopt;
+    return source.error();
+  }
   const auto target = tree().Open(made.path);
   if (!target) return target.error();
   const int to = target.value().descriptor();
@@ -102,11 +108,34 @@ std::optional<Error> TreeCopier::Enter(const ScannedTree& from, const Made& made
   if (!names) return names.error();
   for (const std::string& name : names.value()) {
     std::string path = made.path.empty() ? name : made.path + "/" + name;
-    if (auto error = CopyEntry(source.value(), target.value(), name, std::move(path))) {
-      return error;
-    }
+    auto error = gone_ == Gone::kIsFault
+                     ? CopyEntry(source.value(), target.value(), name, std::move(path))
+                     : CopyLive(source.value(), target.value(), name, path);
+    if (error) return error;
   }
   return std::nullopt;
+}
+
+// One that is replaced while it is copied is copied again.
+std::optional<Error> TreeCopier::CopyLive(const ScannedDirectory& from, const ScannedDirectory& to,
+                                          const std::string& name, const std::string& path) {
+  constexpr int kMostTries = 5;
+  std::optional<Error> error;
+  for (int left = kMostTries; left > 0; --left) {
+    struct stat before {};
+    const int at = from.descriptor();
+    const bool was_there = fstatat(at, name.c_str(), &before, AT_SYMLINK_NOFOLLOW) == 0;
+    if (!was_there && errno == ENOENT) return std::nullopt;
+    error = CopyEntry(from, to, name, path);
+    if (!error) return std::nullopt;
+    struct stat now {};
+    const bool is_same = fstatat(at, name.c_str(), &now, AT_SYMLINK_NOFOLLOW) == 0 &&
+                         now.st_ino == before.st_ino && now.st_dev == before.st_dev;
+    if (was_there && is_same) return error;
+    files_.erase({before.st_dev, before.st_ino});
+    if (unlinkat(to.descriptor(), name.c_str(), 0) != 0 && errno != ENOENT) return error;
+  }
+  return error;
 }
 
 std::optional<Error> TreeCopier::CopyEntry(const ScannedDirectory& from, const ScannedDirectory& to,
@@ -234,7 +263,7 @@ Result<std::vector<std::string>> Unchanged(const ScannedTree& tree, ChangedBy wh
     if (!node) return node.error();
     if (!node.value()) continue;
     const HostFile& now = *node.value();
-    const bool is_same = who == ChangedBy::kCommands ? now == known : now.HasSameContent(known);
+    const bool is_same = who == ChangedBy::kNobody ? now.HasSameContent(known) : now == known;
     if (is_same) paths.push_back(path);
   }
   return paths;
@@ -274,10 +303,19 @@ bool HasShutFiles(const CopyManifest& manifest) {
 
 Result<CopyManifest> CopyOnceMore(const ScannedTree& from, ChangedBy who, int to,
                                   CopyManifest* manifest) {
-  const auto unchanged = Unchanged(from, who, *manifest);
+  auto unchanged = Unchanged(from, who, *manifest);
   if (!unchanged) return unchanged.error();
-  auto failed = TreeCopier().Copy(from, to);
+  const bool is_live = who == ChangedBy::kRunning;
+  using Gone = TreeCopier::Gone;
+  auto failed = TreeCopier(is_live ? Gone::kIsPassedOver : Gone::kIsFault).Copy(from, to);
   WaitForTick();
+  if (is_live && !failed) {
+    // What is still as it was, was so while it was copied.
+    const auto still = Unchanged(from, who, *manifest);
+    if (!still) return still.error();
+    const std::set<std::string> kept(still.value().begin(), still.value().end());
+    std::erase_if(*unchanged, [&kept](const auto& path) { return kept.count(path) == 0; });
+  }
   std::vector<std::string> shut;
   for (const std::string& path : unchanged.value())
     if (IsShut(manifest->copies[path])) shut.push_back(path);

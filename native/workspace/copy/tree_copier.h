@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 
 #include <cstddef>
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
@@ -21,6 +22,10 @@ namespace native_runner {
 // copies. Of files that are written meanwhile the copy is of one moment or another. One thread.
 class TreeCopier {
  public:
+  // Who copies while commands run passes over what is gone by then, or is another file.
+  enum class Gone : std::uint8_t { kIsFault, kIsPassedOver };
+  explicit TreeCopier(Gone gone = Gone::kIsFault) : gone_(gone) {}
+
   // All of `from` into the directory `to`, which is open for reading, empty, and gets the top's
   // attributes too. kSetup, naming the path, where something can't be read or made.
   std::optional<Error> Copy(const ScannedTree& from, int to);
@@ -37,6 +42,8 @@ class TreeCopier {
     std::string path;
   };
 
+  std::optional<Error> CopyLive(const ScannedDirectory& from, const ScannedDirectory& to,
+                                const std::string& name, const std::string& path);
   std::optional<Error> Enter(const ScannedTree& from, const Made& made);
   std::optional<Error> CopyEntry(const ScannedDirectory& from, const ScannedDirectory& to,
                                  const std::string& name, std::string path);
@@ -47,6 +54,7 @@ class TreeCopier {
 
   const ScannedTree& tree() const { return trees_.back(); }
 
+  Gone gone_;
   std::vector<ScannedTree> trees_;  // the copies
   std::map<std::pair<dev_t, ino_t>, First> files_;
   std::vector<Made> made_;  // of the last copy, each after the one that it is in
@@ -54,7 +62,8 @@ class TreeCopier {
 
 // Who may have changed the files of a copy of a workspace. Nobody changes those of a checkpoint:
 // but whoever reads one whose mode keeps its owner out sets its ctime.
-enum class ChangedBy { kCommands, kNobody };
+// `kRunning`: commands may change them meanwhile, too.
+enum class ChangedBy { kCommands, kRunning, kNobody };
 
 // Copies a copy of a workspace once more, into the directory `to`, as TreeCopier does, and gives
 // the manifest of that: where `from` was as its own manifest says, `to` is as the new one does, and

@@ -288,6 +288,7 @@ std::optional<Error> DropLater(int transaction, const std::string& id) {
 namespace {
 
 constexpr const char* kMark = "rollback";
+constexpr const char* kNoCheckpoint = "none";  // in the mark, where there is none
 
 std::string Next(const char* name) {
   return std::string("next-") + name;
@@ -298,7 +299,7 @@ std::string Old(const char* name) {
 }
 
 std::optional<Error> RemoveLeftovers(int transaction, const CheckpointNames& names) {
-  for (const std::string& name : {Next(names.tree), Next(names.list), Old(names.tree),
+  for (const std::string& name : {Next(names.tree), Next(names.list), Old(names.tree), NextWork(),
                                   StagedName(Next(names.list)), StagedName(kMark)}) {
     if (auto error = RemoveOwn(transaction, name)) return error;
   }
@@ -319,26 +320,49 @@ Result<std::string> CopyBack(const ScannedTree& kept, const std::string& list, i
   return WithFileSystems(file_systems, EncodeManifest(next.value()));
 }
 
+using FillNext = std::function<Result<std::string>(int tree)>;
+
+// Gives what fills the tree with what a checkpoint has.
+FillNext FromCheckpoint(int transaction, const CheckpointNames& names, const std::string& id,
+                        const FileSystemList& file_systems) {
+  return [=, &file_systems](int next) -> Result<std::string> {
+    const auto checkpoint = OpenOwn(transaction, "checkpoints/" + id);
+    if (!checkpoint) return checkpoint.error();
+    const int from = checkpoint.value().get();
+    // By O_PATH: the workspace's own mode, which the copy has, may keep its owner out.
+    Descriptor kept(openat(from, names.tree, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+    if (!kept.valid()) return SystemError("openat", errno);
+    const auto list = ReadWholeFile(from, names.list);
+    if (!list) return list.error();
+    const ScannedTree tree(std::move(kept), true);
+    return CopyBack(tree, list.value().value_or(""), next, names, file_systems);
+  };
+}
+
+std::optional<Error> CopyCheckpoint(int from, int all, CheckpointRecord record,
+                                    const CheckpointNames& names,
+                                    const FileSystemList& file_systems) {
+  const auto made = MakeOwn(all, record.id);
+  if (!made) return made.error();
+  const auto tree = MakeOwn(made.value().get(), names.tree);
+  if (!tree) return tree.error();
+  const auto text = FromCheckpoint(from, names, record.id, file_systems)(tree.value().get());
+  if (!text) return text.error();
+  if (auto error = ReplaceFile(made.value().get(), names.list, text.value(), false)) return error;
+  record.commit.clear();
+  return ReplaceFile(made.value().get(), kRecordFile, EncodeCheckpoint(record), false);
+}
+
 // All that takes time, and may fail, is done before the mark is there.
-std::optional<Error> Prepare(int transaction, const CheckpointNames& names, const std::string& id,
-                             const FileSystemList& file_systems) {
-  const auto checkpoint = OpenOwn(transaction, "checkpoints/" + id);
-  if (!checkpoint) return checkpoint.error();
-  const int from = checkpoint.value().get();
-  // By O_PATH: the workspace's own mode, which the copy has, may keep its owner out.
-  Descriptor kept(openat(from, names.tree, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
-  if (!kept.valid()) return SystemError("openat", errno);
-  const auto list = ReadWholeFile(from, names.list);
-  if (!list) return list.error();
+std::optional<Error> Prepare(int transaction, const CheckpointNames& names, const std::string& mark,
+                             const FillNext& fill) {
   const auto next = MakeOwn(transaction, Next(names.tree));
   if (!next) return next.error();
-  const ScannedTree tree(std::move(kept), true);
-  const auto text =
-      CopyBack(tree, list.value().value_or(""), next.value().get(), names, file_systems);
+  const auto text = fill(next.value().get());
   if (!text) return text.error();
   if (auto error = ReplaceFile(transaction, Next(names.list), text.value(), false)) return error;
   if (syncfs(transaction) != 0) return SystemError("syncfs", errno);
-  return ReplaceFile(transaction, kMark, id, true);
+  return ReplaceFile(transaction, kMark, mark, true);
 }
 
 // What a kill in between has left of it is told by what is there.
@@ -370,12 +394,38 @@ std::optional<Error> Finish(int transaction, const CheckpointNames& names, const
   return std::nullopt;
 }
 
+std::optional<Error> Replace(int transaction, const CheckpointNames& names, const std::string& mark,
+                             const FillNext& fill) {
+  if (auto error = Prepare(transaction, names, mark, fill)) {
+    // Without the mark, nothing has begun.
+    const bool is_gone = unlinkat(transaction, kMark, 0) == 0 || errno == ENOENT;
+    if (is_gone) static_cast<void>(RemoveLeftovers(transaction, names));
+    return error;
+  }
+  return Finish(transaction, names, mark);
+}
+
 Error NoSuchCheckpoint(const std::string& id) {
   return Error{ErrorCode::kInvalidValue, "there is no checkpoint " + QuotedShort(id) + " any more",
                "`checkpoints()` tells which there are; a commit and an undo end all of them"};
 }
 
 }  // namespace
+
+std::optional<Error> CopyCheckpoints(int transaction, int to, const CheckpointNames& names,
+                                     const FileSystemList& file_systems) {
+  const auto records = ListCheckpoints(transaction);
+  if (!records) return records.error();
+  if (records.value().empty()) return std::nullopt;
+  const auto all = MakeOwn(to, kAll);
+  if (!all) return all.error();
+  for (const CheckpointRecord& record : records.value()) {
+    if (auto error = CopyCheckpoint(transaction, all.value().get(), record, names, file_systems)) {
+      return error;
+    }
+  }
+  return std::nullopt;
+}
 
 bool NeedsRollback(int transaction) {
   const auto is_marked = HoldsOwn(transaction, kMark);
@@ -391,13 +441,22 @@ std::optional<Error> RollBackTo(int transaction, const CheckpointNames& names,
   const auto is_it = [&id](const CheckpointRecord& record) { return record.id == id; };
   if (std::none_of(records.value().begin(), records.value().end(), is_it))
     return NoSuchCheckpoint(id);
-  if (auto error = Prepare(transaction, names, id, file_systems)) {
-    // Without the mark, nothing has begun.
-    const bool is_gone = unlinkat(transaction, kMark, 0) == 0 || errno == ENOENT;
-    if (is_gone) static_cast<void>(RemoveLeftovers(transaction, names));
-    return error;
-  }
-  return Finish(transaction, names, id);
+  return Replace(transaction, names, id, FromCheckpoint(transaction, names, id, file_systems));
+}
+
+std::optional<Error> ReplaceChanges(int transaction, const CheckpointNames& names,
+                                    const FillNext& fill) {
+  const auto earlier = RecoverRollback(transaction, names);
+  if (!earlier) return earlier.error();
+  return Replace(transaction, names, kNoCheckpoint, fill);
+}
+
+std::string NextWork() {
+  return Next("work");
+}
+
+std::string NextTree(const CheckpointNames& names) {
+  return Next(names.tree);
 }
 
 Result<bool> RecoverRollback(int transaction, const CheckpointNames& names) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -62,6 +63,10 @@ std::optional<Error> TidyCheckpoints(int transaction);
 // Removes all that were made after this one.
 std::optional<Error> DropLater(int transaction, const std::string& id);
 
+// Copies those that there are into another transaction's directory, which has none and no commit.
+std::optional<Error> CopyCheckpoints(int transaction, int to, const CheckpointNames& names,
+                                     const FileSystemList& file_systems);
+
 // Makes what a transaction has changed exactly what it was at a checkpoint; later ones are gone
 // then. While that goes on, the transaction's directory (open for reading) has besides:
 //
@@ -77,6 +82,18 @@ std::optional<Error> DropLater(int transaction, const std::string& id);
 // changed, unless NeedsRollback.
 std::optional<Error> RollBackTo(int transaction, const CheckpointNames& names,
                                 const std::string& id, const FileSystemList& file_systems = {});
+
+// Makes what a transaction has changed what `fill` makes of it, all or nothing, as RollBackTo does
+// with what a checkpoint has; no checkpoint goes. `fill` gets the empty tree that is to take the
+// place, open for reading, and returns the text of the list that goes with it. Its errors, and
+// those of RollBackTo.
+std::optional<Error> ReplaceChanges(int transaction, const CheckpointNames& names,
+                                    const std::function<Result<std::string>(int tree)>& fill);
+
+// The name that the tree has until it takes the place; and that of a directory for what an overlay
+// over it needs, which goes afterwards.
+std::string NextTree(const CheckpointNames& names);
+std::string NextWork();
 
 // Whether one has begun and is not done: until then nothing may use the overlay, or the copy.
 bool NeedsRollback(int transaction);

@@ -245,30 +245,6 @@ HostFile CopyNow(const Node& now, bool is_same) {
   return copy;
 }
 
-// A name in one of the trees, and the directory that it is in.
-struct Spot {
-  std::optional<ScannedDirectory> directory;
-  std::optional<Node> node;
-};
-
-// A path of the ledger's, in a tree: the workspace itself is its top.
-std::string_view InTree(std::string_view path) {
-  return path == "." ? std::string_view() : path;
-}
-
-Result<Spot> Look(const ScannedTree& tree, std::string_view path) {
-  const auto [parent, name] = SplitPath(InTree(path));
-  auto directory = tree.OpenIfThere(parent);
-  if (!directory) return directory.error();
-  Spot spot;
-  if (!*directory) return spot;
-  auto node = (*directory)->Look(std::string(name));
-  if (!node) return node.error();
-  spot.node = *node;
-  spot.directory = std::move(*directory);
-  return spot;
-}
-
 }  // namespace
 
 Result<CopiedWorkspace> CopiedWorkspace::Make(const TransactionDirectory& directory,
@@ -308,9 +284,9 @@ std::optional<Error> CopiedWorkspace::Follow(const CommitEnd& end, const Scanned
                                              Ledger* ledger) {
   const std::uint64_t since = WaitForTickOf(host.root());
   for (const auto& [path, left] : LeftBy(end.touched)) {
-    const auto theirs = Look(host, path);
+    const auto theirs = SpotOf(host, path);
     if (!theirs) return theirs.error();
-    const auto mine = Look(copy, path);
+    const auto mine = SpotOf(copy, path);
     if (!mine) return mine.error();
     Baseline& baseline = ledger->baselines[path];
     HostFile& known = manifest_.copies[path];

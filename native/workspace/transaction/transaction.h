@@ -21,6 +21,8 @@
 #include "workspace/transaction/copied_workspace.h"
 #include "workspace/transaction/earlier_overlays.h"
 #include "workspace/transaction/freshness.h"
+#include "workspace/transaction/merge.h"
+#include "workspace/transaction/merge_base.h"
 #include "workspace/transaction/transaction_directory.h"
 #include "workspace/tree/scanned_tree.h"
 
@@ -60,6 +62,8 @@ class Transaction {
   Recovered recovered() const { return recovered_; }
 
   const std::string& id() const { return directory_.record().id; }
+  // The transaction that it was forked from; "": none.
+  const std::string& parent() const { return directory_.record().parent; }
   const std::string& backend() const { return directory_.record().backend; }
 
   // The size of the copy that was made by Open; nullopt if none was.
@@ -134,6 +138,27 @@ class Transaction {
   // any more.
   std::optional<Error> RollBack(const std::string& id);
 
+  // Makes a transaction that begins as this one is now, in the same state directory, closed; its
+  // id. Commands may go on: what they are in the midst of is as after a crash. The home, the caches
+  // and the checkpoints go along. Nothing is left of one that fails. kClosed after it was closed;
+  // kSetup where the file system refuses.
+  Result<std::string> Fork();
+
+  // Returns what this transaction has otherwise than another one of the same workspace, in the
+  // order of the paths' bytes. Commands may go on in both. kInvalidValue for another workspace, or
+  // the transaction itself.
+  Result<std::vector<Change>> ChangesSince(Transaction& other, const PathFilter& paths);
+  Result<std::string> DiffSince(Transaction& other, const PathFilter& paths, std::uint64_t most);
+
+  // Returns what is to be done so that this transaction has the other's changes too (merge.h).
+  // Changes nothing; commands may go on. As ChangesSince.
+  Result<MergePlan> PlanMerge(Transaction& other, const PathFilter& paths, bool takes_all);
+
+  // Does it, all or nothing; what a death interrupts is done, or has not begun, when the
+  // transaction is resumed. All runs of this transaction must have been ended. What the other one
+  // has changed by now is no change of its own for the next merge of the two.
+  std::optional<Error> Merge(Transaction& other, const MergeRequest& request);
+
   // Makes what only reports, and the look before a commit or a checkpoint, fail with kClosed soon.
   // Any thread; waits for nothing. For good: the transaction can only be closed or discarded then.
   void Stop() {
@@ -153,6 +178,14 @@ class Transaction {
     ScannedTree lower;
   };
   static Error WasClosed();
+  std::optional<Error> FillFork(TransactionDirectory& fork, const Trees& trees);
+  std::optional<Error> CheckOther(const Transaction& other) const;
+  Result<MergeSide> SideOf(const Trees& trees);
+  Result<std::vector<Change>> CompareSides(const MergeSide& own, const MergeSide& others,
+                                           const PathFilter& paths);
+  Result<std::optional<MergeBase>> FindBase(const Transaction& other) const;
+  void TakeBaselines(const Ledger& others, const ScannedTree& host,
+                     const std::vector<std::string>& paths, Ledger* ledger) const;
   Result<Trees> OpenTrees() const;
   Result<CommitResult> Choose(const Trees& trees, const CommitRequest& request);
   static Result<std::shared_ptr<Transaction>> OpenOverlay(const Options& options,

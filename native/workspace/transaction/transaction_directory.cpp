@@ -195,6 +195,16 @@ void SweepDiscarded(int state) {
 
 Result<TransactionDirectory> TransactionDirectory::Make(const std::string& state,
                                                         const Workspace& workspace, Kind kind) {
+  return MakeOf(state, workspace, kind, "");
+}
+
+Result<TransactionDirectory> TransactionDirectory::MakeFork(const Workspace& workspace) const {
+  return MakeOf(state(), workspace, is_copy() ? Kind::kCopy : Kind::kOverlay, record_.id);
+}
+
+Result<TransactionDirectory> TransactionDirectory::MakeOf(const std::string& state,
+                                                          const Workspace& workspace, Kind kind,
+                                                          const std::string& parent) {
   auto base = OpenStateDirectory(state);
   if (!base) return base.error();
   if (PathCovers(workspace.path, base->path) || PathCovers(base->path, workspace.path)) {
@@ -211,7 +221,7 @@ Result<TransactionDirectory> TransactionDirectory::Make(const std::string& state
   made.state_ = std::move(*readable);
   SweepDiscarded(made.state_.get());
   made.record_ = {std::move(*id), workspace.path, *identity,
-                  kind == Kind::kCopy ? kCopyBackend : kOverlayBackend, NowNs()};
+                  kind == Kind::kCopy ? kCopyBackend : kOverlayBackend, NowNs(), parent};
   auto directory = MakeDirectory(made.state_.get(), made.record_.id.c_str());
   if (!directory) return directory.error();
   made.directory_ = std::move(*directory);
@@ -275,7 +285,7 @@ std::optional<Error> TransactionDirectory::Fill(const Workspace& workspace) {
   auto upper = MakeDirectory(at, "upper");
   if (!upper) return upper.error();
   if (auto error = LookLike(upper->get(), workspace.directory.get())) return error;
-  return WriteRecord();
+  return record_.parent.empty() ? WriteRecord() : std::nullopt;
 }
 
 // Whole, or not there; but not kept from a loss of power, which would cost as much as all the rest
@@ -295,6 +305,22 @@ void TransactionDirectory::NoteFileSystems(int workspace) {
     const Descriptor directory(open(mount.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
     if (directory.valid()) AddFileSystem(mount, directory.get(), &file_systems_);
   }
+}
+
+Descriptor TransactionDirectory::OpenOther(const std::string& id) const {
+  if (!IsTransactionId(id)) return Descriptor();
+  constexpr int kDirectory = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
+  return Descriptor(openat(state_.get(), id.c_str(), kDirectory));
+}
+
+std::optional<TransactionRecord> TransactionDirectory::RecordOf(const std::string& id) const {
+  const Descriptor directory = OpenOther(id);
+  if (!directory.valid()) return std::nullopt;
+  const auto text = ReadWholeFile(directory.get(), kRecord, kMostRecord);
+  if (!text || !text.value()) return std::nullopt;
+  auto record = DecodeRenumbered(*text.value(), {}, DecodeRecord);
+  if (!record || record->id != id) return std::nullopt;
+  return std::move(*record);
 }
 
 Ledger TransactionDirectory::LoadLedger() const {
@@ -344,7 +370,7 @@ Result<bool> TransactionDirectory::Reopen() {
   if (statx(AT_FDCWD, path_.c_str(), kItself, STATX_TYPE, &status) != 0 && errno == ENOENT) {
     return false;
   }
-  auto opened = Open(path_.substr(0, path_.size() - record_.id.size() - 1), record_.id);
+  auto opened = Open(state(), record_.id);
   if (!opened) return opened.error();
   *this = std::move(*opened);
   return true;

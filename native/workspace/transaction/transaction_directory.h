@@ -28,6 +28,7 @@ namespace native_runner {
 //     tree/      in the place of these: a copy of the workspace, in which commands change files
 //     copies     what that was when it was made, see host_file.h
 //     checkpoints/   see checkpoints.h
+//     bases/     what others had changed when they parted from it, see merge_base.h
 //     home/      the home of its commands, made by lib where they have one
 //     caches/    what its commands have written to the host's package caches, one directory a cache
 //     commit/    what the last commit has made and replaced, see workspace/commit/commit.h
@@ -43,12 +44,21 @@ class TransactionDirectory {
   static Result<TransactionDirectory> Make(const std::string& state, const Workspace& workspace,
                                            Kind kind);
 
-  // The copy is made: until then nobody can open it.
+  // Makes a new one beside it, of the same kind and workspace, for a fork: to be filled and
+  // completed. The errors of Make.
+  Result<TransactionDirectory> MakeFork(const Workspace& workspace) const;
+
+  // All of a copy, or of a fork, is there: until then nobody can open it.
   std::optional<Error> Complete() const { return WriteRecord(); }
 
   // One that is there, with its lock. kInvalidValue where there is none of this name; kSetup where
   // another process has it open, or it is not whole.
   static Result<TransactionDirectory> Open(const std::string& state, const std::string& id);
+
+  // The record of one in the same state directory; nullopt: there is none that is whole.
+  std::optional<TransactionRecord> RecordOf(const std::string& id) const;
+  // The directory of one in the same state directory, open for reading; invalid: there is none.
+  Descriptor OpenOther(const std::string& id) const;
 
   const TransactionRecord& record() const { return record_; }
   OverlayDirectories overlay() const { return {path_, path_ + "/upper", path_ + "/work"}; }
@@ -56,6 +66,8 @@ class TransactionDirectory {
   bool is_copy() const { return record_.backend == kCopyBackend; }
   const CheckpointNames& kept_names() const { return is_copy() ? kCopyNames : kOverlayNames; }
   const std::string& path() const { return path_; }
+  // The directory that holds it.
+  std::string state() const { return path_.substr(0, path_.size() - record_.id.size() - 1); }
   std::string tree() const { return path_ + "/tree"; }
   // Completes their directories, which are names.
   std::vector<CacheOverlay> CachesOf(std::vector<CacheOverlay> caches) const;
@@ -91,6 +103,8 @@ class TransactionDirectory {
  private:
   TransactionDirectory() = default;
 
+  static Result<TransactionDirectory> MakeOf(const std::string& state, const Workspace& workspace,
+                                             Kind kind, const std::string& parent);
   std::optional<Error> Fill(const Workspace& workspace);
   std::optional<Error> WriteRecord() const;
   void NoteFileSystems(int workspace);

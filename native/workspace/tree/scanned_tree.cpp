@@ -197,4 +197,17 @@ ParentAndName SplitPath(std::string_view path) {
   return {path.substr(0, slash), path.substr(slash + 1)};
 }
 
+Result<Spot> SpotOf(const ScannedTree& tree, std::string_view path) {
+  const auto [parent, name] = SplitPath(InTree(path));
+  auto directory = tree.OpenIfThere(parent);
+  if (!directory) return directory.error();
+  Spot spot;
+  if (!*directory) return spot;
+  auto node = (*directory)->Look(std::string(name));
+  if (!node) return node.error();
+  spot.node = *node;
+  spot.directory = std::move(*directory);
+  return spot;
+}
+
 }  // namespace native_runner

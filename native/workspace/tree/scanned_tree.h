@@ -110,4 +110,18 @@ struct ParentAndName {
 ParentAndName SplitPath(std::string_view path);
 ParentAndName SplitPath(std::string&& path) = delete;  // its parts would be of what is gone
 
+// What a tree has at a path, and the directory that it is in.
+struct Spot {
+  std::optional<ScannedDirectory> directory;
+  std::optional<Node> node;
+};
+
+// The path of a change, in a tree: the workspace itself (".") is its top.
+inline std::string_view InTree(std::string_view path) {
+  return path == "." ? std::string_view() : path;
+}
+
+// At the path of a change. kSetup where it can't be looked at.
+Result<Spot> SpotOf(const ScannedTree& tree, std::string_view path);
+
 }  // namespace native_runner

@@ -1,0 +1,356 @@
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <mutex>
+#include <set>
+#include <utility>
+
+#include "supervise/os/file.h"
+#include "workspace/changes/patch.h"
+#include "workspace/changes/same_file.h"
+#include "workspace/copy/tree_copier.h"
+#include "workspace/transaction/checkpoints.h"
+#include "workspace/transaction/merge.h"
+#include "workspace/transaction/merge_base.h"
+#include "workspace/transaction/transaction.h"
+#include "workspace/tree/stopping.h"
+
+// Forks of a transaction, and what becomes of them: they are compared, taken over and merged.
+
+namespace native_runner {
+namespace {
+
+constexpr const char* kOwnHome = "home";
+constexpr const char* kOwnCaches = "caches";
+constexpr int kOpenOwn = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
+
+Result<Descriptor> MakeIn(int directory, const std::string& name) {
+  if (mkdirat(directory, name.c_str(), S_IRWXU) != 0) return SystemError("mkdirat", errno);
+  const int opened = openat(directory, name.c_str(), kOpenOwn);
+  if (opened < 0) return SystemError("openat", errno);
+  return Descriptor(opened);
+}
+
+// Copies a directory of a transaction, where there is one, while commands may write in it.
+std::optional<Error> CopyAlong(int from, int to, const std::string& name) {
+  constexpr int kPlace = O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
+  Descriptor source(openat(from, name.c_str(), kPlace));
+  if (!source.valid() && errno == ENOENT) return std::nullopt;
+  if (!source.valid()) return SystemError("openat", errno);
+  const auto made = MakeIn(to, name);
+  if (!made) return made.error();
+  return TreeCopier(TreeCopier::Gone::kIsPassedOver)
+      .Copy(ScannedTree(std::move(source), true), made.value().get());
+}
+
+// Of each cache what commands have written; what its overlay needs is made when it is mounted.
+std::optional<Error> CopyCaches(int from, int to) {
+  Descriptor source(openat(from, kOwnCaches, kOpenOwn));
+  if (!source.valid() && errno == ENOENT) return std::nullopt;
+  if (!source.valid()) return SystemError("openat", errno);
+  const ScannedDirectory caches(std::move(source));
+  const auto names = caches.Names();
+  if (!names) return names.error();
+  const auto made = MakeIn(to, kOwnCaches);
+  if (!made) return made.error();
+  for (const std::string& name : names.value()) {
+    const Descriptor cache(openat(caches.descriptor(), name.c_str(), kOpenOwn));
+    const auto into = MakeIn(made.value().get(), name);
+    if (!into) return into.error();
+    if (!cache.valid()) continue;
+    if (auto error = CopyAlong(cache.get(), into.value().get(), "upper")) return error;
+  }
+  return std::nullopt;
+}
+
+// The transactions that one comes from, itself first.
+std::vector<std::string> LineOf(const TransactionDirectory& directory) {
+  constexpr std::size_t kMost = 10'000;  // for records that lead in a circle
+  std::vector<std::string> line = {directory.record().id};
+  std::string parent = directory.record().parent;
+  while (!parent.empty() && line.size() < kMost) {
+    line.push_back(parent);
+    const auto record = directory.RecordOf(parent);
+    parent = record ? record->parent : std::string();
+  }
+  return line;
+}
+
+}  // namespace
+
+Result<std::string> Transaction::Fork() {
+  const std::lock_guard lock(mutex_);
+  const auto trees = OpenTrees();
+  if (!trees) return trees.error();
+  const StopScope scope(&is_stopped_);
+  if (auto error = LookAt(trees.value())) return *error;
+  auto workspace = OpenWorkspace(directory_.record().workspace);
+  if (!workspace) return workspace.error();
+  auto fork = directory_.MakeFork(*workspace);
+  if (!fork) return fork.error();
+  auto error = FillFork(*fork, trees.value());
+  if (!error && is_stopped_) error = WasClosed();
+  if (!error) error = fork->Complete();
+  if (error) {
+    static_cast<void>(fork->Remove());
+    return *error;
+  }
+  std::string id = fork->record().id;
+  fork->Release();
+  return id;
+}
+
+// All but the record, without which it is none.
+std::optional<Error> Transaction::FillFork(TransactionDirectory& fork, const Trees& trees) {
+  const auto place = fork.OpenUpper();
+  if (!place) return place.error();
+  const Descriptor to(openat(place.value().get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!to.valid()) return SystemError("openat", errno);
+  Result<std::vector<Change>> changes = std::vector<Change>();
+  auto own = DuplicateOf(to.get());
+  if (!own) return own.error();
+  const ScannedTree made(std::move(*own), true);
+  if (copy_) {
+    auto manifest = CopyOnceMore(trees.upper, ChangedBy::kRunning, to.get(), &copy_->manifest());
+    if (HasShutFiles(copy_->manifest())) {
+      // One that can't be kept tells of more changes later, never of less.
+      static_cast<void>(directory_.KeepManifest(copy_->manifest()));
+    }
+    if (!manifest) return manifest.error();
+    WaitForTickOf(to.get());  // whatever a command changes has another ctime
+    if (auto error = fork.KeepManifest(manifest.value())) return error;
+    changes = ScanCopy(made, trees.lower, manifest.value(), ledger_);
+  } else {
+    TreeCopier copier(TreeCopier::Gone::kIsPassedOver);
+    if (auto error = copier.Copy(trees.upper, to.get())) return error;
+    changes = ScanChanges(made, trees.lower, ledger_);
+  }
+  if (!changes) return changes.error();
+  if (auto error = fork.KeepLedger(ledger_)) return error;
+  const int from = directory_.descriptor();
+  if (auto error = MergeBase::Keep(fork.descriptor(), id(), changes.value(), made)) return error;
+  if (auto error = CopyAlong(from, fork.descriptor(), kOwnHome)) return error;
+  if (auto error = CopyCaches(from, fork.descriptor())) return error;
+  return CopyCheckpoints(from, fork.descriptor(), directory_.kept_names(),
+                         directory_.file_systems());
+}
+
+std::optional<Error> Transaction::CheckOther(const Transaction& other) const {
+  if (&other == this) {
+    return Error{ErrorCode::kInvalidValue, "Expected another transaction, got the same one", ""};
+  }
+  const std::string& own = directory_.record().workspace;
+  const std::string& others = other.directory_.record().workspace;
+  if (own == others) return std::nullopt;
+  return Error{ErrorCode::kInvalidValue,
+               "Expected a transaction of the workspace " + own + ", got one of " + others, ""};
+}
+
+Result<MergeSide> Transaction::SideOf(const Trees& trees) {
+  const StopScope scope(&is_stopped_);
+  auto changes = ScanAll(trees);
+  if (!changes) return changes.error();
+  if (!workspace_) {
+    if (auto error = Mount()) return *error;
+  }
+  NoteEntry(*workspace_);
+  auto root = DuplicateOf(workspace_->root.get());
+  if (!root) return root.error();
+  const Mounts mounts = copy_ ? Mounts::kEnter : Mounts::kStay;
+  return MergeSide{std::move(*changes), workspace_, ScannedTree(std::move(*root), false, mounts)};
+}
+
+Result<std::vector<Change>> Transaction::CompareSides(const MergeSide& own, const MergeSide& others,
+                                                      const PathFilter& paths) {
+  std::set<std::string> all;
+  for (const auto* side : {&own, &others})
+    for (const Change& change : side->changes)
+      all.insert(change.path);
+  std::vector<Change> changes;
+  for (const std::string& path : all) {
+    if (is_stopped_) return WasClosed();
+    if (!paths.Has(path)) continue;
+    const auto now = SpotOf(own.tree, path);
+    if (!now) return now.error();
+    const auto before = SpotOf(others.tree, path);
+    if (!before) return before.error();
+    const TwoNodes nodes = {now.value().node, before.value().node};
+    if (!nodes.now && !nodes.before) continue;
+    const std::string name(SplitPath(InTree(path)).name);
+    const bool is_same = nodes.now && nodes.before &&
+                         AreSame(nodes, name, *now.value().directory, *before.value().directory);
+    if (is_same) continue;
+    Change change = ChangeOf(path, nodes);
+    if (nodes.now && nodes.now->is_link()) {
+      const auto target = now.value().directory->Target(name);
+      if (target) change.target = target.value();
+    }
+    changes.push_back(std::move(change));
+  }
+  PairRenames(own.tree, others.tree, &changes);
+  return changes;
+}
+
+Result<std::vector<Change>> Transaction::ChangesSince(Transaction& other, const PathFilter& paths) {
+  if (auto error = CheckOther(other)) return *error;
+  const std::scoped_lock lock(mutex_, other.mutex_);
+  const auto trees = OpenTrees();
+  if (!trees) return trees.error();
+  const auto own = SideOf(trees.value());
+  if (!own) return own.error();
+  const auto their_trees = other.OpenTrees();
+  if (!their_trees) return their_trees.error();
+  const auto others = other.SideOf(their_trees.value());
+  if (!others) return others.error();
+  const StopScope scope(&is_stopped_);
+  return CompareSides(own.value(), others.value(), paths);
+}
+
+Result<std::string> Transaction::DiffSince(Transaction& other, const PathFilter& paths,
+                                           std::uint64_t most) {
+  const auto changes = ChangesSince(other, paths);
+  if (!changes) return changes.error();
+  const auto own = workspace()->Enter();
+  const auto others = other.workspace()->Enter();
+  if (!own || !others) return WasClosed();
+  auto now = DuplicateOf(own->root.get());
+  if (!now) return now.error();
+  auto before = DuplicateOf(others->root.get());
+  if (!before) return before.error();
+  const StopScope scope(&is_stopped_);
+  return MakePatch(ScannedTree(std::move(*now)), ScannedTree(std::move(*before)), changes.value(),
+                   most);
+}
+
+Result<std::optional<MergeBase>> Transaction::FindBase(const Transaction& other) const {
+  auto own = MergeBase::Load(directory_.descriptor(), other.id());
+  if (!own) return own;
+  auto others = MergeBase::Load(other.directory_.descriptor(), id());
+  if (!others) return others;
+  if (*own && *others && (*others)->created_ns() > (*own)->created_ns()) return others;
+  if (*own) return own;
+  if (*others) return others;
+  // Where their lines part: what the last common one had, when the first of both was forked.
+  const auto line = LineOf(directory_);
+  const auto other_line = LineOf(other.directory_);
+  const auto common =
+      std::find_first_of(line.begin(), line.end(), other_line.begin(), other_line.end());
+  std::optional<MergeBase> found;
+  if (common == line.end()) return found;
+  for (const auto* each : {&line, &other_line}) {
+    const auto at = std::find(each->begin(), each->end(), *common);
+    if (at == each->begin()) continue;
+    const Descriptor directory = directory_.OpenOther(*std::prev(at));
+    if (!directory.valid()) continue;
+    auto base = MergeBase::Load(directory.get(), *common);
+    if (!base) return base;
+    const bool is_first = *base && (!found || (*base)->created_ns() < found->created_ns());
+    if (is_first) found = std::move(*base);
+  }
+  return found;
+}
+
+Result<MergePlan> Transaction::PlanMerge(Transaction& other, const PathFilter& paths,
+                                         bool takes_all) {
+  if (auto error = CheckOther(other)) return *error;
+  const std::scoped_lock lock(mutex_, other.mutex_);
+  const auto trees = OpenTrees();
+  if (!trees) return trees.error();
+  const auto ours = SideOf(trees.value());
+  if (!ours) return ours.error();
+  const auto their_trees = other.OpenTrees();
+  if (!their_trees) return their_trees.error();
+  const auto theirs = other.SideOf(their_trees.value());
+  if (!theirs) return theirs.error();
+  const auto base = FindBase(other);
+  if (!base) return base.error();
+  const StopScope scope(&is_stopped_);
+  return PlanMergeOf(ours.value(), theirs.value(), base.value() ? &*base.value() : nullptr,
+                     trees.value().lower, paths, takes_all);
+}
+
+// What the other one knows of the host's files at paths that are ours now too: a change of the
+// host's since it has looked is a conflict here as it is there.
+void Transaction::TakeBaselines(const Ledger& others, const ScannedTree& host,
+                                const std::vector<std::string>& paths, Ledger* ledger) const {
+  for (const std::string& path : paths) {
+    const auto theirs = others.baselines.find(path);
+    const auto own = ledger->baselines.find(path);
+    if (own != ledger->baselines.end()) {
+      const bool is_other =
+          theirs != others.baselines.end() && theirs->second.host != own->second.host;
+      own->second.is_suspect |=
+          is_other || (theirs != others.baselines.end() && theirs->second.is_suspect);
+    } else if (theirs != others.baselines.end()) {
+      ledger->baselines.insert_or_assign(path, theirs->second);
+    } else if (!copy_) {
+      const auto spot = SpotOf(host, path);
+      if (!spot || !spot.value().node) continue;
+      Baseline baseline{SinceAbove(others, path), false, *spot.value().node, {}};
+      baseline.is_suspect = spot.value().node->changed_ns >= baseline.since_ns;
+      ledger->baselines.insert_or_assign(path, std::move(baseline));
+    }
+  }
+}
+
+std::optional<Error> Transaction::Merge(Transaction& other, const MergeRequest& request) {
+  if (auto error = CheckOther(other)) return error;
+  const std::scoped_lock lock(mutex_, other.mutex_);
+  const auto trees = OpenTrees();
+  if (!trees) return trees.error();
+  const int at = directory_.descriptor();
+  if (NeedsRecovery(at)) return TornCommit();
+  if (auto error = LookAt(trees.value())) return error;
+  const auto their_trees = other.OpenTrees();
+  if (!their_trees) return their_trees.error();
+  const auto theirs = other.SideOf(their_trees.value());
+  if (!theirs) return theirs.error();
+  std::vector<std::string> paths = request.removed;
+  for (const auto& each : request.theirs)
+    paths.push_back(each.path);
+  for (const auto& each : request.files)
+    paths.push_back(each.path);
+  Ledger ledger = ledger_;
+  TakeBaselines(other.ledger_, trees.value().lower, paths, &ledger);
+  if (copy_) {
+    // Before the files: a death in between leaves conflicts, never a change that hides one.
+    if (auto error = directory_.KeepLedger(ledger)) return error;
+    ledger_ = ledger;
+  }
+  if (auto error = Unmount()) return error;
+  workspace_.reset();  // also a copy, whose tree is replaced
+  const auto fill = [&](int next) -> Result<std::string> {
+    const ScannedTree& from = trees.value().upper;
+    if (copy_) {
+      const auto manifest = CopyOnceMore(from, ChangedBy::kCommands, next, &copy_->manifest());
+      if (!manifest) return manifest.error();
+      if (auto error = ApplyMerge(request, theirs.value().tree, next)) return *error;
+      return WithFileSystems(directory_.file_systems(), EncodeManifest(manifest.value()));
+    }
+    if (auto error = TreeCopier().Copy(from, next)) return *error;
+    const auto work = MakeIn(at, NextWork());
+    if (!work) return work.error();
+    auto workspace = OpenWorkspace(directory_.record().workspace);
+    if (!workspace) return workspace.error();
+    const std::string& path = directory_.path();
+    const auto mounted =
+        MountOverlay(fresh_->launcher(), *workspace,
+                     {path, path + "/" + NextTree(kOverlayNames), path + "/" + NextWork()}, {});
+    if (!mounted) return mounted.error();
+    auto error = ApplyMerge(request, theirs.value().tree, mounted.value()->root.get());
+    if (error) return *error;
+    return WithFileSystems(directory_.file_systems(), EncodeLedger(ledger));
+  };
+  auto error = ReplaceChanges(at, directory_.kept_names(), fill);
+  if (!error) error = TakeMounted();
+  static_cast<void>(Mount());  // where that fails, `Freshen` says why
+  if (error) return error;
+  // One that can't be kept makes more conflicts at the next merge, never fewer.
+  static_cast<void>(MergeBase::Keep(at, other.id(), theirs.value().changes, theirs.value().tree));
+  return std::nullopt;
+}
+
+}  // namespace native_runner

@@ -1,0 +1,478 @@
+#include "workspace/transaction/merge.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <map>
+#include <set>
+#include <string_view>
+#include <utility>
+
+#include "supervise/os/descriptor.h"
+#include "workspace/changes/same_file.h"
+#include "workspace/copy/copy_entry.h"
+#include "workspace/files/directory_entries.h"
+#include "workspace/tree/beneath.h"
+#include "workspace/tree/file_stat.h"
+#include "workspace/tree/stopping.h"
+
+namespace native_runner {
+namespace {
+
+constexpr std::uint64_t kMostText = std::uint64_t{8} << 20U;     // of one file
+constexpr std::uint64_t kMostTexts = std::uint64_t{256} << 20U;  // of all
+constexpr std::size_t kLookedAt = 8'000;                         // bytes, as git does
+
+constexpr const char* kBinary = "both have changed it, and it is no text";
+constexpr const char* kTooLarge = "both have changed it, and it is too large to be merged";
+constexpr const char* kBothAdded = "both have added it, with other contents";
+constexpr const char* kBothModes = "both have changed its mode or owner";
+constexpr const char* kBothTargets = "both have changed where the link leads";
+constexpr const char* kBothTypes = "it is of another type in each";
+constexpr const char* kGoneHere = "deleted here, changed there";
+constexpr const char* kGoneThere = "changed here, deleted there";
+constexpr const char* kInTheWay = "what is here is no directory, and there something is below it";
+constexpr const char* kNotEmpty = "there it is no directory, and here something else is below it";
+
+bool IsText(const std::string& bytes) {
+  return std::memchr(bytes.data(), '\0', std::min(bytes.size(), kLookedAt)) == nullptr;
+}
+
+std::optional<std::string> ReadFile(int file, std::uint64_t size) {
+  std::string bytes(size, '\0');
+  std::size_t done = 0;
+  while (done < bytes.size()) {
+    const ssize_t got =
+        pread(file, bytes.data() + done, bytes.size() - done, static_cast<off_t>(done));
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) return std::nullopt;
+    done += static_cast<std::size_t>(got);
+  }
+  return bytes;
+}
+
+std::string NameOf(const std::string& path) {
+  return std::string(SplitPath(InTree(path)).name);
+}
+
+bool IsFile(const Spot& spot) {
+  return spot.node && spot.node->is_file();
+}
+
+class Planner {
+ public:
+  Planner(const MergeSide& ours, const MergeSide& theirs, const MergeBase* base,
+          const ScannedTree& host)
+      : ours_(ours), theirs_(theirs), base_(base), host_(host) {
+    Note(ours_.changes, &our_paths_);
+    Note(theirs_.changes, &their_paths_);
+  }
+
+  Result<MergePlan> Run(const PathFilter& paths, bool takes_all) {
+    std::set<std::string> all = our_paths_;
+    all.insert(their_paths_.begin(), their_paths_.end());
+    if (base_ != nullptr) {
+      for (const auto& [path, entry] : base_->entries())
+        all.insert(path);
+    }
+    for (const std::string& path : all) {
+      if (IsStopped()) return Error{ErrorCode::kClosed, "the transaction was closed", ""};
+      if (!paths.Has(InTree(path))) continue;
+      if (auto error = Judge(path, takes_all)) return *error;
+    }
+    if (auto error = CheckDirectories(all)) return *error;
+    MergePlan plan;
+    for (auto& [path, step] : steps_)
+      plan.push_back(std::move(step));
+    return plan;
+  }
+
+ private:
+  static void Note(const std::vector<Change>& changes, std::set<std::string>* paths) {
+    for (const Change& change : changes) {
+      paths->insert(change.path);
+      if (!change.from.empty()) paths->insert(change.from);
+    }
+  }
+
+  // A step that was made for a rename stands.
+  void Add(MergeStep step) {
+    std::string path = step.path;
+    steps_.emplace(std::move(path), std::move(step));
+  }
+  void Conflict(const std::string& path, const char* reason) {
+    Add({path, MergeStep::Verdict::kConflict, reason});
+  }
+
+  std::optional<Error> Judge(const std::string& path, bool takes_all) {
+    const auto ours = SpotOf(ours_.tree, path);
+    if (!ours) return ours.error();
+    const auto theirs = SpotOf(theirs_.tree, path);
+    if (!theirs) return theirs.error();
+    const Spot& here = ours.value();
+    const Spot& there = theirs.value();
+    if (AreAlike(path, here, there)) return std::nullopt;
+    if (takes_all) {
+      Add({path, MergeStep::Verdict::kTheirs});
+    } else if (HasChanged(path, there, their_paths_)) {
+      if (!HasChanged(path, here, our_paths_)) {
+        TakeTheirs(path, there);
+      } else {
+        return JudgeBoth(path, here, there);
+      }
+    }
+    return std::nullopt;
+  }
+
+  static bool AreAlike(const std::string& path, const Spot& one, const Spot& other) {
+    if (!one.node || !other.node) return !one.node && !other.node;
+    return AreSame({one.node, other.node}, NameOf(path), *one.directory, *other.directory);
+  }
+
+  void TakeTheirs(const std::string& path, const Spot& there) {
+    if (there.node && IsInTheWay(path)) return Conflict(path, kInTheWay);
+    Add({path, MergeStep::Verdict::kTheirs});
+  }
+
+  // Whether ours has something that is no directory above the path, and keeps it.
+  bool IsInTheWay(const std::string& path) const {
+    std::string above = path;
+    for (auto slash = above.rfind('/'); slash != std::string::npos; slash = above.rfind('/')) {
+      above.resize(slash);
+      const auto spot = SpotOf(ours_.tree, above);
+      if (!spot || !spot.value().node || spot.value().node->is_directory()) continue;
+      const auto step = steps_.find(above);
+      return step == steps_.end() || step->second.verdict != MergeStep::Verdict::kTheirs;
+    }
+    return false;
+  }
+
+  bool HasChanged(const std::string& path, const Spot& spot,
+                  const std::set<std::string>& changed) const {
+    const MergeBase::Entry* entry = base_ == nullptr ? nullptr : base_->Find(path);
+    if (entry == nullptr) return changed.count(path) != 0;
+    if (!spot.node) return entry->mode != 0;
+    const Node& now = *spot.node;
+    if (now.mode != entry->mode || now.uid != entry->uid || now.gid != entry->gid) return true;
+    if (now.is_link()) {
+      const auto target = spot.directory->Target(NameOf(path));
+      return !target || target.value() != entry->target;
+    }
+    if (!now.is_file()) return false;
+    if (now.size != entry->size) return true;
+    const auto file = spot.directory->OpenFile(NameOf(path));
+    return !file || !base_->HasContents(*entry, file.value().get());
+  }
+
+  // As stat(2) has it; 0: nothing was there.
+  std::uint32_t BaseMode(const std::string& path) const {
+    if (base_ != nullptr) {
+      if (const auto* entry = base_->Find(path)) return entry->mode;
+    }
+    const auto spot = SpotOf(host_, path);
+    return spot && spot.value().node ? spot.value().node->mode : 0;
+  }
+
+  std::optional<std::string> BaseContents(const std::string& path) const {
+    if (base_ != nullptr) {
+      if (const auto* entry = base_->Find(path)) {
+        if (!entry->is_file() || entry->size > kMostText) return std::nullopt;
+        return base_->ContentsOf(*entry);
+      }
+    }
+    const auto spot = SpotOf(host_, path);
+    return spot && IsFile(spot.value()) ? Contents(path, spot.value()) : std::nullopt;
+  }
+
+  static std::optional<std::string> Contents(const std::string& path, const Spot& spot) {
+    if (spot.node->size > kMostText) return std::nullopt;
+    const auto file = spot.directory->OpenFile(NameOf(path));
+    return file ? ReadFile(file.value().get(), spot.node->size) : std::nullopt;
+  }
+
+  // nullopt: both have changed it, to something else.
+  static std::optional<std::uint32_t> MergedMode(std::uint32_t base, std::uint32_t ours,
+                                                 std::uint32_t theirs) {
+    if (ours == theirs || theirs == base) return ours;
+    if (ours == base) return theirs;
+    return std::nullopt;
+  }
+
+  std::optional<Error> JudgeBoth(const std::string& path, const Spot& here, const Spot& there) {
+    if (!here.node || !there.node) {
+      if (!FollowRename(path, here, there)) {
+        Conflict(path, here.node ? kGoneThere : kGoneHere);
+      }
+      return std::nullopt;
+    }
+    const Node& ours = *here.node;
+    const Node& theirs = *there.node;
+    if ((ours.mode & S_IFMT) != (theirs.mode & S_IFMT)) {
+      Conflict(path, kBothTypes);
+    } else if (ours.is_link()) {
+      Conflict(path, kBothTargets);
+    } else {
+      const auto mode = MergedMode(BaseMode(path), ours.mode, theirs.mode);
+      const bool is_others = ours.uid != theirs.uid || ours.gid != theirs.gid;
+      if (!mode || is_others) {
+        Conflict(path, kBothModes);
+      } else if (ours.is_file()) {
+        MergeFiles(path, here, there, *mode);
+      } else {
+        Add({path, MergeStep::Verdict::kMerge, "", *mode});
+      }
+    }
+    return std::nullopt;
+  }
+
+  void MergeFiles(const std::string& path, const Spot& here, const Spot& there,
+                  std::uint32_t mode) {
+    auto ours = Contents(path, here);
+    auto theirs = Contents(path, there);
+    if (!ours || !theirs) return Conflict(path, kTooLarge);
+    if (*ours == *theirs) return Add({path, MergeStep::Verdict::kMerge, "", mode});
+    auto base = BaseContents(path);
+    if (!base) return Conflict(path, BaseMode(path) == 0 ? kBothAdded : kTooLarge);
+    if (*theirs == *base) return Add({path, MergeStep::Verdict::kMerge, "", mode});
+    if (*ours == *base) return Add({path, MergeStep::Verdict::kTheirs, "", mode});
+    if (!IsText(*base) || !IsText(*ours) || !IsText(*theirs)) return Conflict(path, kBinary);
+    texts_ += base->size() + ours->size() + theirs->size();
+    if (texts_ > kMostTexts) return Conflict(path, kTooLarge);
+    Add({path, MergeStep::Verdict::kMerge, "", mode, "", std::move(base), std::move(ours),
+         std::move(theirs)});
+  }
+
+  // Where one side has renamed the file that the other one has changed: true, with the step.
+  bool FollowRename(const std::string& path, const Spot& here, const Spot& there) {
+    const bool is_ours = !here.node;  // who has renamed it
+    const Spot& changed = is_ours ? there : here;
+    if (!IsFile(changed)) return false;
+    auto base = BaseContents(path);
+    auto now = Contents(path, changed);
+    if (!base || !now || base->empty()) return false;
+    const auto renamed = FindRenamed(*base, is_ours);
+    if (!renamed) return false;
+    MergeStep step{*renamed, MergeStep::Verdict::kMerge, "", changed.node->mode};
+    if (!is_ours) step.removed = path;
+    step.base = base;
+    step.ours = is_ours ? base : now;
+    step.theirs = is_ours ? now : base;
+    steps_.insert_or_assign(*renamed, std::move(step));
+    return true;
+  }
+
+  // A file that this side has added, and the other one has not, with these contents.
+  std::optional<std::string> FindRenamed(const std::string& contents, bool is_ours) const {
+    const MergeSide& side = is_ours ? ours_ : theirs_;
+    const MergeSide& other = is_ours ? theirs_ : ours_;
+    for (const std::string& path : is_ours ? our_paths_ : their_paths_) {
+      const auto spot = SpotOf(side.tree, path);
+      if (!spot || !IsFile(spot.value()) || spot.value().node->size != contents.size()) continue;
+      if (BaseMode(path) != 0 || steps_.count(path) != 0) {
+        const auto known = steps_.find(path);
+        const bool is_taken =
+            known != steps_.end() && known->second.verdict == MergeStep::Verdict::kMerge;
+        if (BaseMode(path) != 0 || is_taken) continue;
+      }
+      const auto elsewhere = SpotOf(other.tree, path);
+      if (!elsewhere || elsewhere.value().node) continue;
+      const auto found = Contents(path, spot.value());
+      if (found && *found == contents) return path;
+    }
+    return std::nullopt;
+  }
+
+  // What becomes no directory must have nothing below it that stays.
+  std::optional<Error> CheckDirectories(const std::set<std::string>& all) {
+    for (auto& [path, step] : steps_) {
+      if (step.verdict != MergeStep::Verdict::kTheirs) continue;
+      const auto ours = SpotOf(ours_.tree, path);
+      if (!ours) return ours.error();
+      const auto theirs = SpotOf(theirs_.tree, path);
+      if (!theirs) return theirs.error();
+      const bool was_directory = ours.value().node && ours.value().node->is_directory();
+      if (!was_directory || !theirs.value().node || theirs.value().node->is_directory()) continue;
+      const std::string below = path + "/";
+      for (auto at = all.lower_bound(below); at != all.end() && at->starts_with(below); ++at) {
+        const auto spot = SpotOf(ours_.tree, *at);
+        if (!spot) return spot.error();
+        const auto known = steps_.find(*at);
+        const bool goes =
+            known != steps_.end() && known->second.verdict == MergeStep::Verdict::kTheirs;
+        if (spot.value().node && !goes) {
+          step.verdict = MergeStep::Verdict::kConflict;
+          step.reason = kNotEmpty;
+          break;
+        }
+      }
+    }
+    return std::nullopt;
+  }
+
+  const MergeSide& ours_;
+  const MergeSide& theirs_;
+  const MergeBase* base_;
+  const ScannedTree& host_;
+  std::set<std::string> our_paths_;
+  std::set<std::string> their_paths_;
+  std::map<std::string, MergeStep> steps_;
+  std::uint64_t texts_ = 0;
+};
+
+class Applier {
+ public:
+  Applier(const ScannedTree& theirs, int to, ScannedTree tree)
+      : theirs_(theirs), to_(to), tree_(std::move(tree)) {}
+
+  std::optional<Error> Run(const MergeRequest& request) {
+    if (auto error = RemoveAll(request)) return error;
+    for (const MergeRequest::Theirs& each : request.theirs)
+      if (auto error = Put(each.path, each.mode)) return error;
+    for (const MergeRequest::File& file : request.files)
+      if (auto error = Write(file)) return error;
+    // From the lowest up: what is made in one sets its times.
+    for (auto each = directories_.rbegin(); each != directories_.rend(); ++each) {
+      const auto directory = tree_.Open(InTree(each->first));
+      if (!directory) return directory.error();
+      const int failed = GiveAttributes(directory.value().descriptor(), each->second, false);
+      if (failed != 0) return Failed(each->first, "chmod", failed);
+    }
+    return std::nullopt;
+  }
+
+ private:
+  static Error Failed(const std::string& path, const char* call, int number) {
+    return Error{ErrorCode::kSetup, path + ": " + call + ": " + std::strerror(number), ""};
+  }
+
+  // From the lowest up. A directory that is not empty stays.
+  std::optional<Error> RemoveAll(const MergeRequest& request) {
+    std::vector<std::string> gone = request.removed;
+    for (const MergeRequest::Theirs& each : request.theirs) {
+      const auto spot = SpotOf(theirs_, each.path);
+      if (!spot) return spot.error();
+      if (!spot.value().node) gone.push_back(each.path);
+    }
+    std::sort(gone.rbegin(), gone.rend());
+    for (const std::string& path : gone)
+      if (auto error = Remove(path, true)) return error;
+    return std::nullopt;
+  }
+
+  std::optional<Error> Remove(const std::string& path, bool may_stay) const {
+    auto own = DuplicateOf(to_);
+    if (!own) return own.error();
+    const auto removed = RemoveEntry(Beneath::Of(std::move(*own)), path, false);
+    if (removed) return std::nullopt;
+    const FileError& why = removed.error();
+    if (why.kind == FileError::Kind::kSandbox) return why.sandbox;
+    if (why.number == ENOENT || (may_stay && why.number == ENOTEMPTY)) return std::nullopt;
+    return Failed(path, "rm", why.number);
+  }
+
+  std::optional<Error> Put(const std::string& path, std::uint32_t mode) {
+    const auto theirs = SpotOf(theirs_, path);
+    if (!theirs) return theirs.error();
+    if (!theirs.value().node) return std::nullopt;
+    Node like = *theirs.value().node;
+    if (mode != 0) like.mode = mode;
+    if (path == ".") return Note(path, like);
+    if (auto error = PutParent(path)) return error;
+    const auto now = SpotOf(tree_, path);
+    if (!now) return now.error();
+    const bool is_directory = now.value().node && now.value().node->is_directory();
+    if (now.value().node && !(is_directory && like.is_directory())) {
+      if (auto error = Remove(path, false)) return error;
+    }
+    const auto [parent, name] = SplitPath(path);
+    const auto into = tree_.OpenToChange(parent);
+    if (!into) return into.error();
+    const int at = into.value().descriptor();
+    const std::string last(name);
+    if (like.is_directory()) {
+      if (!is_directory && mkdirat(at, last.c_str(), S_IRWXU) != 0) {
+        return Failed(path, "mkdir", errno);
+      }
+      return Note(path, like);
+    }
+    CopyProgress unheard;
+    const auto copied =
+        CopyEntry(*theirs.value().directory, last, at, last, path, {&unheard, nullptr, false});
+    if (!copied) return copied.error();
+    if (mode == 0 || !copied.value()) return std::nullopt;
+    return fchmodat(at, last.c_str(), mode & kModeBits, 0) == 0
+               ? std::nullopt
+               : std::optional(Failed(path, "chmod", errno));
+  }
+
+  std::optional<Error> Note(const std::string& path, const Node& like) {
+    directories_.insert_or_assign(path, like);
+    return std::nullopt;
+  }
+
+  std::optional<Error> PutParent(const std::string& path) {
+    const std::string parent(SplitPath(path).parent);
+    if (parent.empty()) return std::nullopt;
+    const auto spot = SpotOf(tree_, parent);
+    if (!spot) return spot.error();
+    if (spot.value().node && spot.value().node->is_directory()) return std::nullopt;
+    return Put(parent, 0);
+  }
+
+  std::optional<Error> Write(const MergeRequest::File& file) {
+    const auto [parent, name] = SplitPath(InTree(file.path));
+    if (!name.empty()) {
+      if (auto error = PutParent(file.path)) return error;
+    }
+    const auto now = SpotOf(tree_, file.path);
+    if (!now) return now.error();
+    const auto into = tree_.OpenToChange(parent);
+    if (!into) return into.error();
+    const int at = into.value().descriptor();
+    const std::string last = name.empty() ? "." : std::string(name);
+    if (file.contents) {
+      // One of several names is a file of its own from now on.
+      const bool is_own = IsFile(now.value()) && now.value().node->links == 1;
+      if (now.value().node && !is_own) {
+        if (auto error = Remove(file.path, false)) return error;
+      }
+      const int flags = O_WRONLY | O_NOFOLLOW | O_CLOEXEC | (is_own ? O_TRUNC : O_CREAT | O_EXCL);
+      const Descriptor opened(openat(at, last.c_str(), flags, S_IRUSR | S_IWUSR));
+      if (!opened.valid()) return Failed(file.path, "open", errno);
+      std::size_t done = 0;
+      while (done < file.contents->size()) {
+        const ssize_t put =
+            write(opened.get(), file.contents->data() + done, file.contents->size() - done);
+        if (put < 0 && errno == EINTR) continue;
+        if (put <= 0) return Failed(file.path, "write", errno);
+        done += static_cast<std::size_t>(put);
+      }
+    }
+    if (fchmodat(at, last.c_str(), file.mode & kModeBits, 0) == 0) return std::nullopt;
+    return Failed(file.path, "chmod", errno);
+  }
+
+  const ScannedTree& theirs_;
+  int to_;
+  ScannedTree tree_;
+  std::map<std::string, Node> directories_;
+};
+
+}  // namespace
+
+Result<MergePlan> PlanMergeOf(const MergeSide& ours, const MergeSide& theirs, const MergeBase* base,
+                              const ScannedTree& host, const PathFilter& paths, bool takes_all) {
+  return Planner(ours, theirs, base, host).Run(paths, takes_all);
+}
+
+std::optional<Error> ApplyMerge(const MergeRequest& request, const ScannedTree& theirs, int to) {
+  auto own = DuplicateOf(to);
+  if (!own) return own.error();
+  return Applier(theirs, to, ScannedTree(std::move(*own), true)).Run(request);
+}
+
+}  // namespace native_runner

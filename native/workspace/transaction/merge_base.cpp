@@ -1,0 +1,198 @@
+#include "workspace/transaction/merge_base.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <string_view>
+#include <utility>
+
+#include "policy/transaction/host_file.h"
+#include "workspace/copy/copy_entry.h"
+#include "workspace/files/directory_entries.h"
+#include "workspace/tree/beneath.h"
+#include "workspace/tree/staged_file.h"
+
+namespace native_runner {
+namespace {
+
+constexpr const char* kBases = "bases";
+constexpr const char* kNewBase = "new-";
+constexpr const char* kBaseList = "list";
+constexpr const char* kBaseData = "data";
+constexpr std::string_view kBaseVersion = "1";
+constexpr mode_t kOwnersAlone = 0600;
+constexpr int kOpenBase = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
+constexpr std::size_t kBaseBlock = std::size_t{128} << 10U;
+
+Result<Descriptor> OpenMade(int directory, const std::string& name) {
+  if (mkdirat(directory, name.c_str(), S_IRWXU) != 0 && errno != EEXIST) {
+    return SystemError("mkdirat", errno);
+  }
+  const int opened = openat(directory, name.c_str(), kOpenBase);
+  if (opened < 0) return SystemError("openat", errno);
+  return Descriptor(opened);
+}
+
+std::optional<Error> RemoveIn(int directory, const std::string& name) {
+  auto own = DuplicateOf(directory);
+  if (!own) return own.error();
+  const auto removed = RemoveEntry(Beneath::Of(std::move(*own)), name, true);
+  if (removed || removed.error().number == ENOENT) return std::nullopt;
+  return SystemError("rm of a merge base", removed.error().number);
+}
+
+// Appends what a file has to the data; nullopt where it can't be read.
+std::optional<std::uint64_t> Append(int file, int data, std::uint64_t at, std::uint64_t size) {
+  std::vector<char> block(std::min<std::uint64_t>(kBaseBlock, size + 1));
+  std::uint64_t done = 0;
+  while (done < size) {
+    const ssize_t got = pread(file, block.data(), block.size(), static_cast<off_t>(done));
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) break;
+    const auto most = std::min<std::uint64_t>(static_cast<std::uint64_t>(got), size - done);
+    if (pwrite(data, block.data(), most, static_cast<off_t>(at + done)) !=
+        static_cast<ssize_t>(most)) {
+      return std::nullopt;
+    }
+    done += most;
+  }
+  return done == size ? std::optional(size) : std::nullopt;
+}
+
+void Put(std::string* text, const std::string& path, const MergeBase::Entry& entry) {
+  PutField(text, path);
+  for (const std::uint64_t number :
+       {std::uint64_t{entry.mode}, std::uint64_t{entry.uid}, std::uint64_t{entry.gid}, entry.size,
+        entry.offset, std::uint64_t{entry.has_contents ? 1U : 0U}})
+    PutNumber(text, number);
+  PutField(text, entry.target);
+}
+
+bool Take(std::string_view* rest, std::string* path, MergeBase::Entry* entry) {
+  std::uint64_t mode = 0;
+  std::uint64_t uid = 0;
+  std::uint64_t gid = 0;
+  std::uint64_t has_contents = 0;
+  const bool is_whole = TakeField(rest, path) && TakeNumber(rest, &mode) &&
+                        TakeNumber(rest, &uid) && TakeNumber(rest, &gid) &&
+                        TakeNumber(rest, &entry->size) && TakeNumber(rest, &entry->offset) &&
+                        TakeNumber(rest, &has_contents) && TakeField(rest, &entry->target);
+  entry->mode = static_cast<std::uint32_t>(mode);
+  entry->uid = static_cast<std::uint32_t>(uid);
+  entry->gid = static_cast<std::uint32_t>(gid);
+  entry->has_contents = has_contents == 1;
+  return is_whole;
+}
+
+}  // namespace
+
+std::optional<Error> MergeBase::Keep(int directory, const std::string& name,
+                                     const std::vector<Change>& changes, const ScannedTree& tree) {
+  const auto all = OpenMade(directory, kBases);
+  if (!all) return all.error();
+  const std::string staged = kNewBase + name;
+  if (auto error = RemoveIn(all.value().get(), staged)) return error;
+  const auto made = OpenMade(all.value().get(), staged);
+  if (!made) return made.error();
+  const Descriptor data(openat(made.value().get(), kBaseData,
+                               O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, kOwnersAlone));
+  if (!data.valid()) return SystemError("openat", errno);
+  std::string text;
+  PutField(&text, kBaseVersion);
+  PutNumber(&text, NowNs());
+  PutNumber(&text, changes.size());
+  std::uint64_t at = 0;
+  for (const Change& change : changes) {
+    Entry entry{change.mode, change.uid, change.gid, change.size, at, false, change.target};
+    if (entry.is_file() && entry.size <= kMostBytes) {
+      const auto [parent, last] = SplitPath(change.path);
+      const auto in = tree.OpenIfThere(parent);
+      if (!in) return in.error();
+      if (in.value()) {
+        const auto file = in.value()->OpenFile(std::string(last));
+        entry.has_contents = file.ok() && Append(file.value().get(), data.get(), at, entry.size);
+      }
+      if (entry.has_contents) at += entry.size;
+    }
+    Put(&text, change.path, entry);
+  }
+  PutEnd(&text);
+  if (auto error = ReplaceFile(made.value().get(), kBaseList, text, false)) return error;
+  // Without one in between there are more conflicts, never fewer.
+  if (auto error = RemoveIn(all.value().get(), name)) return error;
+  if (renameat(all.value().get(), staged.c_str(), all.value().get(), name.c_str()) != 0) {
+    return SystemError("renameat", errno);
+  }
+  return std::nullopt;
+}
+
+Result<std::optional<MergeBase>> MergeBase::Load(int directory, const std::string& name) {
+  const std::string path = std::string(kBases) + "/" + name;
+  const Descriptor at(openat(directory, path.c_str(), kOpenBase));
+  if (!at.valid()) {
+    if (errno == ENOENT) return std::optional<MergeBase>();
+    return SystemError("openat", errno);
+  }
+  const auto text = ReadWholeFile(at.get(), kBaseList);
+  if (!text) return text.error();
+  const std::string& whole = text.value() ? *text.value() : std::string();
+  std::string_view rest = whole;
+  std::string version;
+  std::uint64_t count = 0;
+  std::optional<MergeBase> base(std::in_place);
+  if (!TakeField(&rest, &version) || version != kBaseVersion ||
+      !TakeNumber(&rest, &base->created_ns_) || !TakeNumber(&rest, &count)) {
+    return std::optional<MergeBase>();
+  }
+  for (std::uint64_t left = count; left > 0; --left) {
+    std::string changed;
+    Entry entry;
+    if (!Take(&rest, &changed, &entry)) return std::optional<MergeBase>();
+    base->entries_.insert_or_assign(std::move(changed), std::move(entry));
+  }
+  if (!TakeEnd(whole, &rest, true)) return std::optional<MergeBase>();
+  base->data_ = Descriptor(openat(at.get(), kBaseData, O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
+  return base;
+}
+
+const MergeBase::Entry* MergeBase::Find(const std::string& path) const {
+  const auto found = entries_.find(path);
+  return found == entries_.end() ? nullptr : &found->second;
+}
+
+bool MergeBase::HasContents(const Entry& entry, int file) const {
+  if (!entry.has_contents) return false;
+  std::vector<char> one(kBaseBlock);
+  std::vector<char> other(kBaseBlock);
+  for (std::uint64_t done = 0; done < entry.size;) {
+    const auto most = std::min<std::uint64_t>(kBaseBlock, entry.size - done);
+    const ssize_t kept =
+        pread(data_.get(), one.data(), most, static_cast<off_t>(entry.offset + done));
+    const ssize_t now = pread(file, other.data(), most, static_cast<off_t>(done));
+    if (kept != static_cast<ssize_t>(most) || now != kept ||
+        !std::equal(one.begin(), one.begin() + kept, other.begin())) {
+      return false;
+    }
+    done += most;
+  }
+  return true;
+}
+
+std::optional<std::string> MergeBase::ContentsOf(const Entry& entry) const {
+  if (!entry.has_contents) return std::nullopt;
+  std::string bytes(entry.size, '\0');
+  std::size_t done = 0;
+  while (done < bytes.size()) {
+    const ssize_t got = pread(data_.get(), bytes.data() + done, bytes.size() - done,
+                              static_cast<off_t>(entry.offset + done));
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) return std::nullopt;
+    done += static_cast<std::size_t>(got);
+  }
+  return bytes;
+}
+
+}  // namespace native_runner
