@@ -51,7 +51,11 @@ class MergeThread {
 
   /** Resolves with undefined where it takes too long. */
   async merge(asked: MergeAsked): Promise<MergeAnswer | undefined> {
-    this.#worker ??= new Worker(builtFile("merge-thread.js"), { name: "native-runner-merge" });
+    this.#worker ??= new Worker(builtFile("merge-thread.js"), {
+      name: "native-runner-merge",
+      execArgv: [],
+      env: {},
+    });
     const worker = this.#worker;
     this.#number += 1;
     const number = this.#number;

@@ -315,7 +315,8 @@ export class WorkspaceTransaction extends SessionRunner implements Transaction {
           if (!this.#areIdle()) await plan(); // a refused merge ends no runs
           await this.#endRuns();
           const planned = await plan();
-          if (planned.merged.length > 0) {
+          // Also where nothing is left to do: what was decided is no conflict again.
+          if (planned.merged.length + planned.conflicts.length > 0) {
             await this.#handle.merge({ ...planned.request, from: other });
           }
           return planned;

@@ -308,11 +308,15 @@ std::optional<Error> Transaction::Merge(Transaction& other, const MergeRequest& 
   if (!their_trees) return their_trees.error();
   const auto theirs = other.SideOf(their_trees.value());
   if (!theirs) return theirs.error();
+  const auto keep_base = [&] {
+    return MergeBase::Keep(at, other.id(), theirs.value().changes, theirs.value().tree);
+  };
   std::vector<std::string> paths = request.removed;
   for (const auto& each : request.theirs)
     paths.push_back(each.path);
   for (const auto& each : request.files)
     paths.push_back(each.path);
+  if (paths.empty()) return keep_base();
   Ledger ledger = ledger_;
   TakeBaselines(other.ledger_, trees.value().lower, paths, &ledger);
   if (copy_) {
@@ -349,7 +353,7 @@ std::optional<Error> Transaction::Merge(Transaction& other, const MergeRequest& 
   static_cast<void>(Mount());  // where that fails, `Freshen` says why
   if (error) return error;
   // One that can't be kept makes more conflicts at the next merge, never fewer.
-  static_cast<void>(MergeBase::Keep(at, other.id(), theirs.value().changes, theirs.value().tree));
+  static_cast<void>(keep_base());
   return std::nullopt;
 }
 

@@ -1,0 +1,420 @@
+/** What becomes of two branches: they are compared, merged three ways and adopted. */
+
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { setTimeout } from "node:timers/promises";
+import { expect, test } from "vitest";
+
+import { kNodeInside } from "../../support/node-arguments.js";
+import type { Transaction } from "../../support/package.js";
+import { plainEnvironment } from "../../support/requirements.js";
+import { run } from "../../support/results.js";
+import { tempDirectory } from "../../support/temp.js";
+import { describeBackends, pastTick } from "../../support/transactions.js";
+import { linesOf, seenBy } from "./branch-trees.js";
+
+const kDist = new URL("../../../../dist/index.js", import.meta.url).href;
+const kTwenty = linesOf(...Array.from({ length: 20 }, (_, at) => `line ${at + 1}`));
+
+function twenty(): string {
+  const workspace = tempDirectory();
+  const files = {
+    "text.txt": kTwenty,
+    "other.txt": "other\n",
+    "dir/in.txt": kTwenty,
+    "dir/too.txt": "x\n",
+  };
+  for (const [name, text] of Object.entries(files)) {
+    mkdirSync(dirname(join(workspace, name)), { recursive: true });
+    writeFileSync(join(workspace, name), text);
+  }
+  return workspace;
+}
+
+/** What both do, and what becomes of it: a script that holds then, or the reason of a conflict at a path. */
+type Case = {
+  before?: string;
+  ours: string;
+  theirs: string;
+  holds?: string;
+  conflict?: [path: string, reason: RegExp];
+};
+
+const kCases: Record<string, Case> = {
+  "other lines of one text": {
+    ours: "sed -i 's/line 3$/ours/' text.txt",
+    theirs: "sed -i 's/line 15$/theirs/' text.txt",
+    holds: "grep -q ours text.txt && grep -q theirs text.txt && [ $(wc -l < text.txt) = 20 ]",
+  },
+  "the same lines, made the same": {
+    ours: "sed -i 's/line 3$/same/' text.txt; echo 1 > new",
+    theirs: "sed -i 's/line 3$/same/' text.txt; echo 1 > new",
+    holds: "grep -q same text.txt && cat new",
+  },
+  "a text that was changed before they parted": {
+    before: "sed -i 's/line 10$/before/' text.txt",
+    ours: "sed -i 's/line 3$/ours/' text.txt",
+    theirs: "sed -i 's/before/after/' text.txt",
+    holds: "grep -q ours text.txt && grep -q after text.txt && ! grep -q before text.txt",
+  },
+  "one side alone adds, removes, links and renames": {
+    ours: "echo 1 > here",
+    theirs:
+      "mkdir -p new/deep; echo 2 > new/deep/file; rm other.txt; ln -s text.txt link; mv dir/in.txt moved; chmod 755 text.txt",
+    holds:
+      "cat here new/deep/file && [ ! -e other.txt ] && [ -L link ] && [ -f moved ] && [ ! -e dir/in.txt ] && [ -x text.txt ]",
+  },
+  "mode on one side, contents on the other": {
+    ours: "chmod 755 text.txt",
+    theirs: "sed -i 's/line 3$/theirs/' text.txt",
+    holds: "[ -x text.txt ] && grep -q theirs text.txt",
+  },
+  "a file that they renamed and we changed": {
+    ours: "sed -i 's/line 3$/ours/' text.txt",
+    theirs: "mv text.txt renamed.txt",
+    holds: "grep -q ours renamed.txt && [ ! -e text.txt ]",
+  },
+  "a file that we renamed and they changed": {
+    ours: "mkdir sub; mv text.txt sub/renamed.txt",
+    theirs: "sed -i 's/line 3$/theirs/' text.txt",
+    holds: "grep -q theirs sub/renamed.txt && [ ! -e text.txt ]",
+  },
+  "a directory that they removed, in which we made something": {
+    ours: "echo 1 > dir/ours",
+    theirs: "rm -r dir",
+    holds: '[ "$(ls dir)" = ours ]',
+  },
+  "a directory that we removed, in which they made something": {
+    ours: "rm -r dir",
+    theirs: "mkdir dir/sub; echo 1 > dir/sub/theirs",
+    holds: '[ "$(find dir -type f)" = dir/sub/theirs ]',
+  },
+  "a file in the place of a directory": {
+    ours: "echo 1 > here",
+    theirs: "rm -r dir; echo file > dir",
+    holds: "[ -f dir ] && cat here",
+  },
+  "a directory in the place of a file": {
+    ours: "echo 1 > here",
+    theirs: "rm other.txt; mkdir other.txt; echo in > other.txt/in",
+    holds: "cat other.txt/in here",
+  },
+  "the same lines": {
+    ours: "sed -i 's/line 3$/ours/' text.txt",
+    theirs: "sed -i 's/line 3$/theirs/' text.txt",
+    conflict: ["text.txt", /both have changed the lines from line 3 on/],
+  },
+  "a new file on both sides": {
+    ours: "echo ours > new",
+    theirs: "echo theirs > new",
+    conflict: ["new", /both have added it/],
+  },
+  "contents that are no text": {
+    before: "printf 'a\\000b' > binary",
+    ours: "printf 'a\\000ours' > binary",
+    theirs: "printf 'a\\000theirs' > binary",
+    conflict: ["binary", /no text/],
+  },
+  "changed here, deleted there": {
+    ours: "echo ours >> other.txt",
+    theirs: "rm other.txt",
+    conflict: ["other.txt", /changed here, deleted there/],
+  },
+  "deleted here, changed there": {
+    ours: "rm other.txt",
+    theirs: "echo theirs >> other.txt",
+    conflict: ["other.txt", /deleted here, changed there/],
+  },
+  "a link that leads elsewhere": {
+    before: "ln -s text.txt link",
+    ours: "ln -sfn other.txt link",
+    theirs: "ln -sfn dir link",
+    conflict: ["link", /where the link leads/],
+  },
+  "a mode on both sides": {
+    ours: "chmod 755 text.txt",
+    theirs: "chmod 600 text.txt",
+    conflict: ["text.txt", /mode/],
+  },
+  "another type on each side": {
+    ours: "rm other.txt; mkdir other.txt",
+    theirs: "rm other.txt; ln -s text.txt other.txt",
+    conflict: ["other.txt", /another type/],
+  },
+  "something below what is no directory here": {
+    ours: "rm -r dir; echo file > dir",
+    theirs: "echo 1 > dir/theirs",
+    conflict: ["dir/theirs", /no directory/],
+  },
+  "no directory there, in which we made something": {
+    ours: "echo 1 > dir/ours",
+    theirs: "rm -r dir; echo file > dir",
+    conflict: ["dir", /something else is below it/],
+  },
+};
+
+describeBackends("a merge", (openTransaction) => {
+  async function parted({
+    before = "true",
+    ours,
+    theirs,
+  }: Pick<Case, "before" | "ours" | "theirs">) {
+    const opened = await openTransaction(twenty());
+    const { transaction } = opened;
+    expect(await run(transaction, before)).toMatchObject({ exitCode: 0, err: "" });
+    const fork = await transaction.fork();
+    expect(await run(transaction, ours)).toMatchObject({ exitCode: 0, err: "" });
+    expect(await run(fork, theirs)).toMatchObject({ exitCode: 0, err: "" });
+    return { ...opened, fork };
+  }
+
+  test.each(Object.entries(kCases))("%s", async (_, { holds, conflict, ...both }) => {
+    const { transaction, fork, runner } = await parted(both);
+    const [ours, theirs] = [await seenBy(transaction), await seenBy(fork)];
+    if (conflict) {
+      const [path, reason] = conflict;
+      const failed = transaction.merge(fork);
+      await expect(failed).rejects.toMatchObject({
+        code: "ERR_TRANSACTION_CONFLICT",
+        reasons: expect.arrayContaining([
+          { path, reason: expect.stringMatching(reason) as string },
+        ]) as object,
+      });
+      expect(await seenBy(transaction)).toBe(ours);
+      const { conflicts } = await transaction.merge(fork, { onConflict: "ours" });
+      expect(conflicts.map((each) => each.path)).toContain(path);
+    } else {
+      const { merged, audit } = await transaction.merge(fork);
+      expect(audit).toMatchObject({
+        action: "merge",
+        outcome: "done",
+        from: fork.id,
+        merged: merged.length,
+      });
+      expect(await run(transaction, holds ?? "false")).toMatchObject({ exitCode: 0 });
+    }
+    expect(await seenBy(fork)).toBe(theirs);
+    // What was merged is none of their changes any more.
+    const again = await transaction.merge(fork);
+    expect(again.merged).toEqual([]);
+    await runner.close();
+  });
+
+  test("decides by `onConflict`, in texts line by line", async () => {
+    const both = {
+      ours: "sed -i 's/line 3$/ours/; s/line 18$/also ours/' text.txt; echo ours > new",
+      theirs: "sed -i 's/line 3$/theirs/; s/line 10$/also theirs/' text.txt; echo theirs > new",
+    };
+    for (const side of ["ours", "theirs"] as const) {
+      const { transaction, fork, runner } = await parted(both);
+      const { conflicts } = await transaction.merge(fork, { onConflict: side });
+      expect(conflicts.map(({ path }) => path)).toEqual(["new", "text.txt"]);
+      const { out } = await run(transaction, "sed -n '3p;10p;18p' text.txt; cat new");
+      expect(out).toBe(`${side}\nalso theirs\nalso ours\n${side}`);
+      await runner.close();
+    }
+    const { transaction, fork, runner } = await parted(both);
+    const markers = { onConflict: "markers" } as const;
+    await expect(transaction.merge(fork, markers)).rejects.toMatchObject({ paths: ["new"] });
+    await transaction.merge(fork, { ...markers, paths: ["text.txt"] });
+    const { out } = await run(transaction, "sed -n '3,7p' text.txt; cat new");
+    expect(out).toBe(`<<<<<<< ours\nours\n=======\ntheirs\n>>>>>>> ${fork.id}\nours`);
+    await runner.close();
+  });
+
+  test("of siblings, and of a fork's fork, starts where they parted", async () => {
+    const { transaction, runner } = await openTransaction(twenty());
+    await run(transaction, "sed -i 's/line 1$/common/' text.txt");
+    const [one, other] = await transaction.fork({ count: 2 });
+    if (!one || !other) throw new Error("two forks");
+    await run(one, "sed -i 's/common/by one/' text.txt");
+    const below = await other.fork();
+    await run(below, "sed -i 's/line 20$/by below/' text.txt");
+    await one.merge(below);
+    expect((await run(one, "sed -n '1p;20p' text.txt")).out).toBe("by one\nby below");
+    await other.discard(); // what was between them is gone, and was merged before
+    await run(below, "sed -i 's/line 12$/later/' text.txt");
+    expect((await one.merge(below)).merged).toEqual(["text.txt"]);
+    await transaction.merge(one);
+    expect((await run(transaction, "sed -n '1p;12p;20p' text.txt")).out).toBe(
+      "by one\nlater\nby below",
+    );
+    await runner.close();
+  });
+
+  test("keeps a host's edit that the other side had not seen from being lost", async () => {
+    const { transaction, workspace, runner } = await openTransaction(twenty());
+    const fork = await transaction.fork();
+    await run(fork, "echo theirs > other.txt; rm dir/too.txt; echo new > made");
+    await fork.changes();
+    await pastTick();
+    writeFileSync(join(workspace, "other.txt"), "host\n");
+    writeFileSync(join(workspace, "dir/too.txt"), "host\n");
+    await pastTick();
+    await transaction.merge(fork);
+    const refused = transaction.commit();
+    await expect(refused).rejects.toMatchObject({ code: "ERR_TRANSACTION_CONFLICT" });
+    const conflicts = (await transaction.changes()).filter(({ conflict }) => conflict);
+    expect(conflicts.map(({ path }) => path)).toEqual(["dir/too.txt", "other.txt"]);
+    await transaction.commit({ paths: ["made"] });
+    expect(readFileSync(join(workspace, "other.txt"), "utf8")).toBe("host\n");
+    expect(readFileSync(join(workspace, "made"), "utf8")).toBe("new\n");
+    await runner.close();
+  });
+
+  test("ends running commands, but none where it is refused; later ones see what was merged", async () => {
+    const { transaction, fork, runner } = await parted({
+      ours: "echo ours > new",
+      theirs: "echo theirs > new",
+    });
+    const live = await transaction.spawn({ argv: ["sleep", "3600"] });
+    await expect(transaction.merge(fork)).rejects.toMatchObject({
+      code: "ERR_TRANSACTION_CONFLICT",
+    });
+    await expect(Promise.race([live.result, setTimeout(300, "goes on")])).resolves.toBe("goes on");
+    const theirs = run(fork, "while [ ! -e stop ]; do sleep 0.02; done; echo went on");
+    const merging = transaction.merge(fork, { onConflict: "theirs" });
+    const later = run(transaction, "cat new");
+    await merging;
+    expect((await live.result).outcome?.kind).not.toBe("exited");
+    expect((await later).out).toBe("theirs");
+    await fork.files.write("stop", "");
+    expect((await theirs).out).toBe("went on");
+    await runner.close();
+  });
+
+  test("compares any two, as `changes` and `diff` compare with the host", async () => {
+    const { transaction, fork, runner } = await parted({
+      before: "echo before > both",
+      ours: "echo ours > ours; rm other.txt; chmod 755 text.txt",
+      theirs: "echo theirs > theirs; echo more >> both; mv dir/in.txt dir/on.txt",
+    });
+    const told = (await fork.changes({ since: transaction })).map(
+      ({ kind, path, from = "" }) => `${kind} ${path} ${from}`,
+    );
+    expect(told).toEqual([
+      "modified both ",
+      "renamed dir/on.txt dir/in.txt",
+      "added other.txt ",
+      "deleted ours ",
+      "modified text.txt ",
+      "added theirs ",
+    ]);
+    const only = await fork.changes({ since: transaction, paths: ["dir"] });
+    expect(only.map(({ path }) => path)).toEqual(["dir/on.txt"]);
+    const diff = await fork.diff({ since: transaction });
+    expect(diff).toContain("rename from dir/in.txt");
+    expect(diff).toContain("+more");
+    await expect(fork.diff({ since: transaction, maxBytes: 10 })).rejects.toMatchObject({
+      code: "ERR_OUT_OF_RANGE",
+    });
+    expect(await fork.changes({ since: fork }).catch((error: Error) => error.message)).toMatch(
+      /another transaction/,
+    );
+    await runner.close();
+  });
+
+  test("adopts: the one is what the other is, and can go another way again", async () => {
+    const { transaction, fork, workspace, runner } = await parted({
+      before: "echo before > both",
+      ours: "echo ours > ours; rm -r dir; echo ours > both",
+      theirs: "rm both; echo theirs > theirs; ln -s theirs link; chmod 700 dir",
+    });
+    const { id } = await transaction.checkpoint();
+    const [ours, theirs] = [await seenBy(transaction), await seenBy(fork)];
+    expect((await transaction.adopt(fork)).audit).toMatchObject({ action: "adopt", from: fork.id });
+    expect(await seenBy(transaction)).toBe(theirs);
+    expect(await transaction.changes({ since: fork })).toEqual([]);
+    await transaction.rollback(id);
+    expect(await seenBy(transaction)).toBe(ours);
+    await transaction.adopt(fork);
+    await transaction.commit();
+    expect(readFileSync(join(workspace, "theirs"), "utf8")).toBe("theirs\n");
+    await runner.close();
+  });
+
+  test("is refused for what is no transaction of the workspace", async () => {
+    const { transaction, runner } = await openTransaction(twenty());
+    const other = await openTransaction(twenty());
+    const fork = await transaction.fork();
+    const given: [unknown, object?][] = [
+      [undefined],
+      [null],
+      ["0123456789ab"],
+      [transaction],
+      [other.transaction],
+      [fork, { onConflict: "mine" }],
+      [fork, { path: ["a"] }],
+      [fork, { paths: ["../a"] }],
+    ];
+    for (const [from, options] of given) {
+      await expect(transaction.merge(from as Transaction, options)).rejects.toMatchObject({
+        code: expect.stringMatching(/^ERR_INVALID_ARG/) as string,
+      });
+    }
+    await fork.close();
+    await expect(transaction.merge(fork)).rejects.toMatchObject({ code: "ERR_SANDBOX_CLOSED" });
+    await other.runner.close();
+    await runner.close();
+  });
+
+  test("of a host that is killed is done, or has not begun", async () => {
+    const { transaction, fork, workspace, runner, state } = await parted({
+      ours: "for i in $(seq 100); do echo $i > ours$i; done; sed -i 's/line 3$/ours/' text.txt",
+      theirs:
+        "for i in $(seq 100); do echo $i > theirs$i; done; sed -i 's/line 15$/theirs/' text.txt; rm -r dir",
+    });
+    const before = await seenBy(transaction);
+    await transaction.merge(fork);
+    const after = await seenBy(transaction);
+    await transaction.discard();
+    await fork.discard();
+    const seen = { before: 0, after: 0 };
+    for (let round = 0; round < 8; round += 1) {
+      const again = await runner.openTransaction({
+        directory: state,
+        backend: transaction.backend,
+      });
+      const other = await again.fork();
+      await run(
+        again,
+        "for i in $(seq 100); do echo $i > ours$i; done; sed -i 's/line 3$/ours/' text.txt",
+      );
+      await run(
+        other,
+        "for i in $(seq 100); do echo $i > theirs$i; done; sed -i 's/line 15$/theirs/' text.txt; rm -r dir",
+      );
+      const ids = [again.id, other.id];
+      await again.close();
+      await other.close();
+      const script = `
+        const { BubblewrapNativeRunner } = await import(${JSON.stringify(kDist)});
+        const runner = new BubblewrapNativeRunner({ shadowDir: ${JSON.stringify(workspace)}, prewarm: 0 });
+        const options = { directory: ${JSON.stringify(state)} };
+        const [ours, theirs] = await Promise.all(${JSON.stringify(ids)}.map((id) => runner.resumeTransaction(id, options)));
+        process.stdout.write("now");
+        await ours.merge(theirs);
+        process.stdout.write("done");`;
+      const [program = "", ...args] = [...kNodeInside, "--input-type=module", "-e", script];
+      const host = spawn(program, args, {
+        env: plainEnvironment(),
+        stdio: ["ignore", "pipe", "inherit"],
+      });
+      const ended = once(host, "exit");
+      await once(host.stdout as NodeJS.ReadableStream, "data");
+      await setTimeout(20 + round * 12);
+      host.kill("SIGKILL");
+      await ended;
+      const resumed = await runner.resumeTransaction(again.id, { directory: state });
+      const now = await seenBy(resumed);
+      expect([before, after]).toContain(now);
+      seen[now === before ? "before" : "after"] += 1;
+      await resumed.discard();
+      await (await runner.resumeTransaction(other.id, { directory: state })).discard();
+    }
+    expect(seen.before + seen.after).toBe(8);
+    await runner.close();
+  }, 120_000);
+});
