@@ -28,7 +28,13 @@ async function parse(...words: string[]): Promise<Call> {
     txList: async (options) => void calls.push({ action: "txList", command: [], options }),
     txPrune: async (options) => void calls.push({ action: "txPrune", command: [], options }),
     txShow: async (id, options) => void calls.push({ action: "txShow", command: [id], options }),
-    txDiff: async (id, options) => void calls.push({ action: "txDiff", command: [id], options }),
+    txDiff: async (id, other, options) =>
+      void calls.push({ action: "txDiff", command: other ? [id, other] : [id], options }),
+    txFork: async (id, options) => void calls.push({ action: "txFork", command: [id], options }),
+    txMerge: async (id, from, options) =>
+      void calls.push({ action: "txMerge", command: [id, from], options }),
+    txAdopt: async (id, from, options) =>
+      void calls.push({ action: "txAdopt", command: [id, from], options }),
     txCommit: async (id, options) =>
       void calls.push({ action: "txCommit", command: [id], options }),
     txUndo: async (id, options) => void calls.push({ action: "txUndo", command: [id], options }),
@@ -161,12 +167,27 @@ describe("transactions", () => {
     ["commit", "txCommit"],
     ["undo", "txUndo"],
     ["discard", "txDiscard"],
+    ["fork", "txFork"],
   ])("are what tx %s is about", async (name, action) => {
     const id = name === "list" ? [] : ["4be8"];
     const place = ["--state-directory", "s", "--json"];
     const call = await parse("tx", name, ...id, ...place);
     const options = { stateDirectory: "s", json: true };
     expect(call).toEqual({ action, command: id, options });
+  });
+
+  it("may be of two: diff, merge and adopt", async () => {
+    const paths = ["--paths", "src"];
+    expect(await parse("tx", "diff", "4be8", "a01c")).toMatchObject({ command: ["4be8", "a01c"] });
+    expect(
+      await parse("tx", "merge", "4be8", "a01c", "--on-conflict", "ours", ...paths),
+    ).toMatchObject({
+      action: "txMerge",
+      command: ["4be8", "a01c"],
+      options: { onConflict: "ours", paths: ["src"] },
+    });
+    expect(await parse("tx", "adopt", "4be8", "a01c")).toMatchObject({ action: "txAdopt" });
+    expect((await parse("tx", "fork", "4be8", "--count", "3")).options).toEqual({ count: 3 });
   });
 
   it("may be of some paths, and of protected ones", async () => {

@@ -20,7 +20,18 @@ import { inCliWords } from "./reason.js";
 import { run } from "./run.js";
 import { runSkill } from "./skill.js";
 import { CliError, printError, watchOutput } from "./terminal.js";
-import { txCommit, txDiff, txDiscard, txList, txPrune, txShow, txUndo } from "./transactions/tx.js";
+import {
+  txAdopt,
+  txCommit,
+  txDiff,
+  txDiscard,
+  txFork,
+  txList,
+  txMerge,
+  txPrune,
+  txShow,
+  txUndo,
+} from "./transactions/tx.js";
 import { why } from "./why.js";
 
 /** Codes of the TypeErrors and RangeErrors that the library throws for wrong values. */
@@ -69,7 +80,10 @@ function errorJson(error: unknown, exitCode: number): string {
 }
 
 const audit = { auditVerify, auditHead, auditShow, auditExport };
-const tx = { txList, txPrune, txShow, txDiff, txCommit, txUndo, txDiscard };
+const tx = {
+  ...{ txList, txPrune, txShow, txDiff, txCommit, txUndo, txDiscard },
+  ...{ txFork, txMerge, txAdopt },
+};
 const program = createProgram(packageVersion(), {
   run,
   explain,

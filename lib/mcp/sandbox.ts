@@ -51,12 +51,18 @@ export type SandboxPolicy = {
 /** A program with arguments, or a shell's command line. */
 export type CommandInput = { command?: string | undefined; argv?: string[] | undefined };
 
+/** A branch of a sandbox's transaction, by its name. */
+export type Branch = { note: string | undefined; sandbox: ToolSandbox };
+
+const kMostBranches = 16;
+
 export class ToolSandbox {
   readonly policy: SandboxPolicy;
-  readonly outputs = new OutputStore();
-  readonly offers = new GrantOffers();
-  readonly processes = new Processes();
-  readonly hosts = new HostQuestions();
+  readonly outputs: OutputStore;
+  readonly offers: GrantOffers;
+  readonly processes: Processes;
+  readonly hosts: HostQuestions;
+  readonly branches = new Map<string, Branch>();
   #transaction: Promise<Transaction> | undefined;
   #commands: Commands | undefined; // set by a grant
   #granting: Promise<unknown> = Promise.resolve();
@@ -66,9 +72,48 @@ export class ToolSandbox {
   #isClosed = false;
   #isKept = false;
 
-  constructor(policy: SandboxPolicy) {
+  /** @param trunk the sandbox that it is a branch of: both have the same outputs, processes and grants */
+  constructor(policy: SandboxPolicy, trunk?: ToolSandbox) {
     this.policy = policy;
-    policy.useHosts?.(this.hosts);
+    this.outputs = trunk?.outputs ?? new OutputStore();
+    this.offers = trunk?.offers ?? new GrantOffers();
+    this.processes = trunk?.processes ?? new Processes();
+    this.hosts = trunk?.hosts ?? new HostQuestions();
+    if (trunk === undefined) policy.useHosts?.(this.hosts);
+  }
+
+  /**
+   * Makes a branch that begins as the transaction is now, with the grants that were given.
+   * @throws (rejects) ToolError for a name that is taken, and if there are too many
+   */
+  async fork(name: string, note: string | undefined): Promise<void> {
+    if (this.branches.has(name)) throw new ToolError(`there is a branch ${name} already`);
+    if (this.branches.size >= kMostBranches) {
+      throw new ToolError(`there are ${kMostBranches} branches already`);
+    }
+    const { review: _, useHosts: __, ...policy } = this.policy;
+    const transaction = await this.transaction();
+    const forked = transaction.fork();
+    const sandbox = new ToolSandbox({ ...policy, open: () => forked }, this);
+    this.branches.set(name, { note, sandbox });
+    try {
+      await sandbox.transaction();
+      const given = this.offers.given();
+      if (given.length > 0) await sandbox.grant(given);
+    } catch (error) {
+      this.branches.delete(name);
+      throw error;
+    }
+  }
+
+  /** @throws ToolError if there is none of this name */
+  branch(name: string): ToolSandbox {
+    const found = this.branches.get(name);
+    if (found !== undefined) return found.sandbox;
+    const known = [...this.branches.keys()].join(", ") || "none";
+    throw new ToolError(
+      `there is no branch ${JSON.stringify(name.slice(0, 100))}; there are: ${known}`,
+    );
   }
 
   /** Returns the transaction, opened on first use. */
@@ -186,6 +231,7 @@ export class ToolSandbox {
     await this.policy.review?.close();
     const transaction = await this.#transaction?.catch(() => undefined);
     if (transaction === undefined) return undefined;
+    for (const { sandbox } of this.branches.values()) await sandbox.#leave(transaction);
     const changes = await transaction.changes().catch(() => undefined);
     if (changes?.length === 0 && !this.#isKept) {
       await transaction.discard();
@@ -193,6 +239,15 @@ export class ToolSandbox {
     }
     await transaction.close();
     return transaction.id;
+  }
+
+  /** Ends the commands of a branch, and keeps it unless it is as its trunk is. */
+  async #leave(trunk: Transaction): Promise<void> {
+    this.#isClosed = true;
+    const transaction = await this.#transaction?.catch(() => undefined);
+    const changes = await transaction?.changes({ since: trunk }).catch(() => undefined);
+    if (changes?.length === 0) await transaction?.discard();
+    else await transaction?.close();
   }
 
   async #open(): Promise<Transaction> {

@@ -13,7 +13,7 @@ import { toolsOf } from "./tools/all.js";
 import { ToolError } from "./words.js";
 
 const kInstructions =
-  "Commands run in a sandbox. What they change waits in a transaction: look at it with `changes` and `diff`, then `commit` it (a person is asked) or `discard` it. `checkpoint` and `rollback` go back within it. What the sandbox refuses is said in the answer, with what would allow it.";
+  "Commands run in a sandbox. What they change waits in a transaction: look at it with `changes` and `diff`, then `commit` it (a person is asked) or `discard` it. `checkpoint` and `rollback` go back within it; `fork` begins a branch, `adopt` takes one. What the sandbox refuses is said in the answer, with what would allow it.";
 
 /**
  * Makes a server.

@@ -2,7 +2,7 @@
 
 import type { StandardSchemaWithJSON, ToolAnnotations } from "@modelcontextprotocol/server";
 import { toJsonSchema } from "@valibot/to-json-schema";
-import type * as v from "valibot";
+import * as v from "valibot";
 
 import type { Narrowing } from "./roots.js";
 import type { Link, ToolSandbox } from "./sandbox.js";
@@ -66,15 +66,36 @@ export type Tool<Input extends Schema = Schema, Output extends Schema = Schema> 
   ): Promise<Answer<v.InferOutput<Output>> | Question>;
 };
 
+/** The field of tools that work in a branch where one is named: the sandbox of their context is the branch's. */
+export const kBranchField = {
+  branch: v.optional(v.string()),
+};
+
+/** @throws ToolError for a branch that is not there */
+function sandboxFor(
+  input: Record<string, unknown>,
+  schema: Schema,
+  trunk: ToolSandbox,
+): ToolSandbox {
+  const { entries } = schema as { entries?: { branch?: unknown } };
+  const { branch } = input;
+  const isNamed = entries?.branch === kBranchField.branch && typeof branch === "string";
+  return isNamed ? trunk.branch(branch) : trunk;
+}
+
 /** Returns the same tool with a type that fits a list; its input has passed its own schema. */
 export function defineTool<Input extends Schema, Output extends Schema>(
   tool: Tool<Input, Output>,
 ): Tool {
-  return tool as unknown as Tool;
+  const call: Tool["call"] = async (input, context) => {
+    const sandbox = sandboxFor(input, tool.input, context.sandbox);
+    return tool.call(input as v.InferOutput<Input>, { ...context, sandbox });
+  };
+  return { ...tool, call } as unknown as Tool;
 }
 
-/** Omits custom checks, which JSON Schema can't express. */
-const kShown = { ignoreActions: ["check"], typeMode: "output" as const };
+/** Omits custom checks, which JSON Schema can't express, and lengths that no model comes near. */
+const kShown = { ignoreActions: ["check", "max_length"], typeMode: "output" as const };
 
 type Issue = { message: string; path?: readonly unknown[] | undefined };
 

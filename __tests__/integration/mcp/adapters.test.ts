@@ -65,7 +65,7 @@ describeUnless(whyNoBubblewrap ?? whyNoCli, "adapters", () => {
     const client = new Client({ name: "test", version: "1" });
     await Promise.all([server.connect(there), client.connect(here)]);
     const { tools } = await client.listTools();
-    expect(tools).toHaveLength(14);
+    expect(tools).toHaveLength(17);
     const progress: string[] = [];
     const onprogress = ({ message = "" }) => progress.push(message);
     await client.callTool(

@@ -11,7 +11,9 @@ import { tempDirectory } from "../support/temp.js";
 import { connect, kGenerations, linksOf, textOf } from "./support/client.js";
 
 const kNames =
-  "run start read stop view edit search changes diff commit discard checkpoint rollback".split(" ");
+  "run start read stop view edit search changes diff commit discard checkpoint rollback fork compare adopt".split(
+    " ",
+  );
 
 describeUnless(whyNoBubblewrap ?? whyNoCli, "native-runner mcp", () => {
   for (const generation of kGenerations) {
@@ -33,8 +35,15 @@ describeUnless(whyNoBubblewrap ?? whyNoCli, "native-runner mcp", () => {
       }
       const hinted = (hint: "readOnlyHint" | "destructiveHint") =>
         tools.flatMap(({ name, annotations }) => (annotations?.[hint] ? [name] : []));
-      expect(hinted("readOnlyHint")).toEqual(["read", "view", "search", "changes", "diff"]);
-      expect(hinted("destructiveHint")).toEqual(["commit", "discard", "rollback"]);
+      expect(hinted("readOnlyHint")).toEqual([
+        "read",
+        "view",
+        "search",
+        "changes",
+        "diff",
+        "compare",
+      ]);
+      expect(hinted("destructiveHint")).toEqual(["commit", "discard", "rollback", "adopt"]);
     });
 
     test(`${generation}: what one call puts into the home is there for the next, and no change`, async () => {

@@ -67,6 +67,13 @@ export function isGone(workspace: string): boolean {
   }
 }
 
+/** @throws CliError if another process has it open. */
+export function expectFree({ id, state }: ListedTransaction): void {
+  if (state !== "open") return;
+  const fix = "close it there first, or wait for that to end";
+  throw new CliError(`transaction ${id} is open in another process`, kInUse, fix);
+}
+
 /**
  * Opens a transaction for `use` and closes it afterwards.
  * @throws (rejects) like {@link findTransaction}; CliError if another process has it open; SandboxError if it
@@ -82,10 +89,7 @@ export async function withTransaction<Value>(
   ) => Promise<Value>,
 ): Promise<Value> {
   const listed = await findTransaction(id, options);
-  if (listed.state === "open") {
-    const fix = "close it there first, or wait for that to end";
-    throw new CliError(`transaction ${listed.id} is open in another process`, kInUse, fix);
-  }
+  expectFree(listed);
   if (isGone(listed.workspace)) {
     const fix = `bring it back; or \`native-runner tx prune${placeWords(options)}\` discards it`;
     const workspace = visibleLine(listed.workspace);
@@ -169,8 +173,8 @@ export function refusalOf(error: TransactionError, what: string, isUndo = false)
 const kCannot = 125;
 /** No transaction has this id. */
 export const kNoTransaction = 120;
-/** The host has changed the same files: nothing was committed or undone. */
-const kConflict = 121;
+/** The host, or the other side of a merge, has changed the same files: nothing was changed. */
+export const kConflict = 121;
 /** Code of the host runs the changed files on its own: nothing was committed. */
 const kProtected = 122;
 /** Another process has the transaction open. */

@@ -4,9 +4,9 @@ import { constants } from "node:fs";
 import { chmod, open, readdir, rename, rm } from "node:fs/promises";
 import { join, resolve } from "node:path";
 
-import type { Command, OutputConfiguration } from "commander";
+import { type Command, Option, type OutputConfiguration } from "commander";
 import pc from "picocolors";
-import type { Transaction } from "../../../types/transaction.js";
+import type { MergeOptions, MergeReport, Transaction } from "../../../types/transaction.js";
 import type { ListedTransaction } from "../../../types/transaction-options.js";
 import { changeSummary, counted, diffText } from "../../change-text.js";
 import { TransactionError } from "../../errors.js";
@@ -14,15 +14,19 @@ import { loadAddon } from "../../native.js";
 import { notableChanges } from "../../notable-changes.js";
 import { covers, realPathOr } from "../../paths.js";
 import { stateDirectory } from "../../protected-paths.js";
+import type { BubblewrapNativeRunner } from "../../runners/bubblewrap.js";
 import { listTransactions } from "../../runners/transactions/transactions.js";
 import { visibleLine } from "../../text.js";
 import { withAllowProtected, withAuditOption, withStateDirectory } from "../options.js";
-import { printError, wantsColors, watchOutput } from "../terminal.js";
-import { directory, finiteDuration, path } from "../values.js";
+import { CliError, printError, wantsColors, watchOutput } from "../terminal.js";
+import { count, directory, finiteDuration, path } from "../values.js";
 import { kMaxDiffBytes, page } from "./settle.js";
 import {
   directoryOption,
+  expectFree,
+  findTransaction,
   isGone,
+  kConflict,
   type PlaceOptions,
   placeWords,
   refusalOf,
@@ -34,7 +38,10 @@ export type TxActions = {
   txList(options: TxListOptions): Promise<void>;
   txPrune(options: TxPruneOptions): Promise<void>;
   txShow(id: string, options: TxPathOptions): Promise<void>;
-  txDiff(id: string, options: TxPathOptions): Promise<void>;
+  txDiff(id: string, other: string | undefined, options: TxPathOptions): Promise<void>;
+  txFork(id: string, options: TxForkOptions): Promise<void>;
+  txMerge(id: string, from: string, options: TxMergeOptions): Promise<void>;
+  txAdopt(id: string, from: string, options: TxOptions): Promise<void>;
   txCommit(id: string, options: TxCommitOptions): Promise<void>;
   txUndo(id: string, options: TxOptions): Promise<void>;
   txDiscard(id: string, options: TxOptions): Promise<void>;
@@ -59,7 +66,7 @@ export function addTxCommand(
   const tx = program
     .command("tx")
     .description("the transactions of `run --transaction` that wait on disk")
-    .usage("list|show|diff|commit|undo|discard|prune [options] ID")
+    .usage("list|show|diff|commit|undo|discard|fork|merge|adopt|prune [options] ID")
     .configureOutput(say("tx"))
     .addHelpText(
       "after",
@@ -72,6 +79,9 @@ Examples:
   $ native-runner tx diff 4be8 | git apply --check
   $ native-runner tx commit 4be8 --paths src --paths package.json
   $ native-runner tx undo 4be8
+  $ native-runner tx fork 4be8 --count 3
+  $ native-runner tx diff 4be8 a01c
+  $ native-runner tx merge 4be8 a01c --on-conflict markers
   $ native-runner tx prune --older-than 30d --dry-run`,
     );
   const add = (name: string, description: string) =>
@@ -83,10 +93,9 @@ Examples:
     .action(actions.txList);
   withPaths(add("show", "what one has changed").argument("<id>", kId)).action(actions.txShow);
   withPaths(
-    add("diff", "the same as a patch for `git apply`; at a terminal in $PAGER").argument(
-      "<id>",
-      kId,
-    ),
+    add("diff", "the same as a patch for `git apply`; at a terminal in $PAGER")
+      .argument("<id>", kId)
+      .argument("[other]", "another one's: what it has otherwise than the first"),
   ).action(actions.txDiff);
   const addDeed = (name: string, description: string) =>
     withAuditOption(add(name, description).argument("<id>", kId));
@@ -95,6 +104,21 @@ Examples:
   ).action(actions.txCommit);
   addDeed("undo", "take the last commit back").action(actions.txUndo);
   addDeed("discard", "remove it; the workspace stays as it is").action(actions.txDiscard);
+  addDeed("fork", "make another one that begins as it is")
+    .option("--count <n>", "so many; default: 1", count)
+    .action(actions.txFork);
+  withPaths(addDeed("merge", "merge another one's changes into it, all or none"))
+    .argument("<from>", "the other one")
+    .addOption(
+      new Option(
+        "--on-conflict <how>",
+        "what becomes of what both have changed; default: fail",
+      ).choices(["fail", "ours", "theirs", "markers"]),
+    )
+    .action(actions.txMerge);
+  addDeed("adopt", "make its files those of another one")
+    .argument("<from>", "the other one")
+    .action(actions.txAdopt);
   withAuditOption(
     withFilters(
       add("prune", "discard those whose workspace is gone, and with --older-than old ones"),
@@ -126,6 +150,10 @@ type TxListOptions = TxOptions & TxFilters;
 type TxPruneOptions = TxOptions & Omit<TxFilters, "newerThan"> & { dryRun?: boolean };
 /** Options of `show`, `diff` and `commit`. */
 type TxPathOptions = TxOptions & { paths?: string[] };
+/** Options of `fork`. */
+type TxForkOptions = TxOptions & { count?: number };
+/** Options of `merge`. */
+type TxMergeOptions = TxPathOptions & Pick<MergeOptions, "onConflict">;
 /** Options of `commit`. */
 type TxCommitOptions = TxPathOptions & { allowProtected?: string[] };
 
@@ -256,14 +284,96 @@ export async function txShow(id: string, options: TxPathOptions): Promise<void> 
 }
 
 /** `tx diff`: prints the changes as a patch, for `git apply`; at a terminal in the pager. */
-export async function txDiff(id: string, options: TxPathOptions): Promise<void> {
+export async function txDiff(
+  id: string,
+  other: string | undefined,
+  options: TxPathOptions,
+): Promise<void> {
   watchOutput();
-  await withTransaction(id, options, async (transaction) => {
-    const diff = await transaction.diff({ ...pathsOption(options), maxBytes: kMaxDiffBytes });
-    if (options.json) print({ id: transaction.id, diff });
+  await withTransaction(id, options, async (first, listed, runner) => {
+    const wanted = { ...pathsOption(options), maxBytes: kMaxDiffBytes };
+    const second = other === undefined ? undefined : await otherOf(other, listed, runner, options);
+    const diff = await (second ? second.diff({ ...wanted, since: first }) : first.diff(wanted));
+    if (options.json) print({ id: first.id, ...(second && { other: second.id }), diff });
     else if (!process.stdout.isTTY) process.stdout.write(diff);
     else if (diff !== "") await page(diffText(diff, wantsColors(process.stdout)));
     else process.stdout.write("no changes\n");
+  });
+}
+
+/**
+ * Opens another transaction of the same workspace, closed with its runner.
+ * @throws (rejects) like `withTransaction`; CliError for one of another workspace, and for the same one.
+ */
+async function otherOf(
+  id: string,
+  { id: own, workspace }: ListedTransaction,
+  runner: BubblewrapNativeRunner,
+  options: TxOptions,
+): Promise<Transaction> {
+  const other = await findTransaction(id, options);
+  if (other.id === own) throw new CliError(`both are the transaction ${own}`, 2);
+  if (other.workspace !== workspace) {
+    const where = `${other.id} is of ${visibleLine(other.workspace)}, not of ${visibleLine(workspace)}`;
+    throw new CliError(`they are of two workspaces: ${where}`, 2);
+  }
+  expectFree(other);
+  return runner.resumeTransaction(other.id, directoryOption(options));
+}
+
+/** `tx fork`: makes others that begin as it is. */
+export async function txFork(id: string, options: TxForkOptions): Promise<void> {
+  watchOutput();
+  await withTransaction(id, options, async (transaction) => {
+    const forks = await transaction.fork({ count: options.count ?? 1 });
+    const ids = forks.map((fork) => fork.id);
+    if (options.json) print({ id: transaction.id, forks: ids });
+    else process.stdout.write(ids.map((each) => `${each}\n`).join(""));
+  });
+}
+
+/** `tx merge`: merges another one's changes, all or nothing. */
+export async function txMerge(id: string, from: string, options: TxMergeOptions): Promise<void> {
+  const { onConflict } = options;
+  await bringTogether(id, from, options, (transaction, other) =>
+    transaction.merge(other, { ...pathsOption(options), ...(onConflict && { onConflict }) }),
+  );
+}
+
+/** `tx adopt`: makes its files those of another one. */
+export async function txAdopt(id: string, from: string, options: TxOptions): Promise<void> {
+  await bringTogether(id, from, options, (transaction, other) => transaction.adopt(other));
+}
+
+async function bringTogether(
+  id: string,
+  from: string,
+  options: TxOptions,
+  bring: (transaction: Transaction, other: Transaction) => Promise<MergeReport>,
+): Promise<void> {
+  watchOutput();
+  await withTransaction(id, options, async (transaction, listed, runner) => {
+    const other = await otherOf(from, listed, runner, options);
+    try {
+      const { merged, conflicts } = await bring(transaction, other);
+      if (options.json) {
+        print({ id: transaction.id, from: other.id, merged, conflicts });
+        return;
+      }
+      const lines = merged.map((path) => `${visibleLine(path)}\n`);
+      process.stdout.write(lines.length === 0 ? "nothing to merge\n" : lines.join(""));
+      for (const { path, reason } of conflicts) printError(`${visibleLine(path)}: ${reason}`);
+    } catch (error) {
+      if (!(error instanceof TransactionError) || error.reasons === undefined) throw error;
+      const { code, message, reasons } = error;
+      if (options.json) print({ id: transaction.id, error: { code, message, conflicts: reasons } });
+      const named = reasons.map(({ path, reason }) => `\n  ${visibleLine(path)}: ${reason}`);
+      printError(
+        `conflict, nothing was merged:${named.join("")}`,
+        "--on-conflict ours, theirs or markers decides; --paths PATH merges others",
+      );
+      process.exitCode = kConflict;
+    }
   });
 }
 
@@ -353,6 +463,31 @@ const kRecovered: Record<NonNullable<ListedTransaction["recovered"]>, string> = 
   torn: "",
 };
 
+/** Deeper forks are shown as deep as this. */
+const kDeepest = 4;
+
+/** Returns the transactions with the forks of each behind it, both in their order. */
+function asTree(listed: readonly Found[]): { found: Found; depth: number }[] {
+  const ids = new Set(listed.map(({ id }) => id));
+  const forks = new Map<string, Found[]>();
+  for (const each of listed) {
+    const { parent = "" } = each;
+    forks.set(parent, [...(forks.get(parent) ?? []), each]);
+  }
+  const isRoot = ({ parent }: Found) => parent === undefined || !ids.has(parent);
+  const below = (found: Found, depth: number): { found: Found; depth: number }[] => [
+    { found, depth },
+    ...(forks.get(found.id) ?? []).flatMap((fork) => below(fork, depth + 1)),
+  ];
+  const rows = listed.filter(isRoot).flatMap((root) => below(root, 0));
+  // Records that lead in a circle, which nobody writes, are shown nevertheless.
+  const shown = new Set(rows.map(({ found }) => found));
+  return [
+    ...rows,
+    ...listed.filter((each) => !shown.has(each)).map((found) => ({ found, depth: 0 })),
+  ];
+}
+
 /** Returns a line for each transaction, under a heading; ends with a newline. */
 export function listText(
   listed: readonly Found[],
@@ -363,26 +498,35 @@ export function listText(
   if (listed.length === 0) return "no transactions\n";
   const colors = pc.createColors(useColors);
   const paint = { open: colors.green, closed: (text: string) => text, torn: colors.red };
-  const rows = listed.map(({ id, state, createdAt, workspace, recovered, committed, gone }) => ({
-    id,
-    state,
-    age: age(now - createdAt.getTime()),
-    path: visibleLine(workspace),
-    notes: [
-      gone ? "(the workspace is gone)" : "",
-      committed ? "(committed: undo takes it back)" : "",
-      recovered ? kRecovered[recovered] : "",
-    ]
-      .filter((word) => word !== "")
-      .join(" "),
-  }));
+  const rows = asTree(listed).map(({ found, depth }) => {
+    const { id, state, createdAt, workspace, recovered, committed, gone } = found;
+    return {
+      id: depth === 0 ? id : `${"  ".repeat(Math.min(depth, kDeepest) - 1)}└ ${id}`,
+      state,
+      age: age(now - createdAt.getTime()),
+      path: visibleLine(workspace),
+      notes: [
+        gone ? "(the workspace is gone)" : "",
+        committed ? "(committed: undo takes it back)" : "",
+        recovered ? kRecovered[recovered] : "",
+      ]
+        .filter((word) => word !== "")
+        .join(" "),
+    };
+  });
   const width = Math.max("OPENED".length, ...rows.map((row) => row.age.length));
-  const before = `ID            STATE   ${"OPENED".padEnd(width)}  `;
+  const idWidth = Math.max(...rows.map((row) => row.id.length));
+  const before = `${"ID".padEnd(idWidth)}  STATE   ${"OPENED".padEnd(width)}  `;
   const room = columns - before.length;
   const lines = rows.map(({ id, state, age, path, notes }) => {
     const note =
       notes === "" ? "" : room < path.length + notes.length + 1 ? `\n  ${notes}` : ` ${notes}`;
-    const cells = [id, paint[state](state.padEnd(6)), age.padEnd(width), ending(path, room)];
+    const cells = [
+      id.padEnd(idWidth),
+      paint[state](state.padEnd(6)),
+      age.padEnd(width),
+      ending(path, room),
+    ];
     return `${cells.join("  ")}${note}`;
   });
   const heading = `${before}WORKSPACE`;

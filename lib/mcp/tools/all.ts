@@ -1,5 +1,6 @@
 import type { SandboxPolicy } from "../sandbox.js";
 import type { Tool } from "../tool.js";
+import { adopt, compare, fork } from "./branches.js";
 import { changes, checkpoint, commit, diff, discard, rollback } from "./changes.js";
 import { read, run, start, stop } from "./commands.js";
 import { comments } from "./comments.js";
@@ -11,6 +12,7 @@ const kTools: readonly Tool[] = [
   ...[view, edit, search],
   ...[changes, diff, commit, discard],
   ...[checkpoint, rollback],
+  ...[fork, compare, adopt],
 ];
 
 /** Returns the tools of a sandbox: those for a review only where there is one. */

@@ -8,12 +8,12 @@ import { TransactionError } from "../../errors.js";
 import { commentsHint } from "../comments.js";
 import { kPathFields, pathsOption, pathsToCommit } from "../roots.js";
 import type { ToolSandbox } from "../sandbox.js";
-import { defineTool, type Question, type ToolContext } from "../tool.js";
+import { defineTool, kBranchField, type Question, type ToolContext } from "../tool.js";
 import { shortened, ToolError } from "../words.js";
 
 const kMostReported = 1000;
 
-const kChange = v.strictObject({
+const kChange = v.object({
   path: v.string(),
   kind: v.picklist(["added", "modified", "deleted", "renamed"]),
   type: v.picklist(["file", "directory", "symlink", "other"]),
@@ -48,8 +48,8 @@ export const changes = defineTool({
   title: "List what was changed",
   description:
     "Lists the files that the sandbox's commands have changed and that wait to be committed. A conflict is a file that was changed outside of the sandbox as well.",
-  input: v.strictObject(kPathFields),
-  output: v.strictObject({
+  input: v.strictObject({ ...kPathFields, ...kBranchField }),
+  output: v.object({
     changes: v.array(kChange),
     total: v.pipe(v.number(), v.description("All there are; the first 1000 are listed.")),
   }),
@@ -75,6 +75,7 @@ export const diff = defineTool({
     "Shows the changes that wait to be committed as a patch in git's format. The linked resource is all of it.",
   input: v.strictObject({
     ...kPathFields,
+    ...kBranchField,
     maxBytes: v.optional(
       v.pipe(
         v.number(),
@@ -85,7 +86,7 @@ export const diff = defineTool({
       ),
     ),
   }),
-  output: v.strictObject({
+  output: v.object({
     diff: v.string(),
     bytes: v.pipe(v.number(), v.description("Of all of it.")),
     truncated: v.boolean(),
@@ -115,7 +116,7 @@ const kMostNamed = 20;
 /** The changes that the person has seen. */
 type Shown = { generation: number; paths: string[] | undefined };
 
-const output = v.strictObject({
+const output = v.object({
   committed: v.array(kChange),
   total: v.pipe(v.number(), v.description("Changes that are in the workspace's real files now.")),
   left: v.pipe(v.number(), v.description("Changes that still wait.")),
@@ -228,7 +229,7 @@ export const discard = defineTool({
   description:
     "Throws away all that the sandbox's commands have changed since the last commit, its checkpoints, and the way back from that commit; ends what runs. The real files stay as they are.",
   input: v.strictObject({}),
-  output: v.strictObject({ discarded: v.number() }),
+  output: v.object({ discarded: v.number() }),
   annotations: {
     readOnlyHint: false,
     destructiveHint: true,
@@ -245,7 +246,7 @@ export const discard = defineTool({
 const kMostName = 256;
 
 /** A checkpoint in an answer. */
-export const kCheckpoint = v.strictObject({
+export const kCheckpoint = v.object({
   id: v.string(),
   name: v.optional(v.string()),
   createdAt: v.string(),
@@ -259,7 +260,7 @@ export const checkpoint = defineTool({
   input: v.strictObject({
     name: v.optional(v.pipe(v.string(), v.maxLength(kMostName))),
   }),
-  output: v.strictObject({
+  output: v.object({
     id: v.pipe(v.string(), v.description("For `rollback`.")),
     checkpoints: v.pipe(v.array(kCheckpoint), v.description("All there are, the first first.")),
   }),
@@ -295,7 +296,7 @@ export const rollback = defineTool({
   input: v.strictObject({
     id: v.pipe(v.string(), v.description("As `checkpoint` gave it.")),
   }),
-  output: v.strictObject({ id: v.string() }),
+  output: v.object({ id: v.string() }),
   annotations: {
     readOnlyHint: false,
     destructiveHint: true,

@@ -7,7 +7,7 @@ import type { Denial } from "../../../types/denials.js";
 import { visibleLine, visibleText } from "../../text.js";
 import { isWithin } from "../roots.js";
 import type { CommandInput } from "../sandbox.js";
-import type { Question, ToolContext } from "../tool.js";
+import { kBranchField, type Question, type ToolContext } from "../tool.js";
 import { ToolError } from "../words.js";
 
 const kMostLine = 1024 ** 2;
@@ -21,6 +21,7 @@ const kLostNames = ["__proto__", "constructor", "prototype"];
 const text = v.pipe(v.string(), v.maxLength(kMostLine));
 
 export const kCommandFields = {
+  ...kBranchField,
   command: v.optional(
     v.pipe(text, v.description("A line for the shell (bash where there is one). This or argv.")),
   ),

@@ -16,7 +16,7 @@ const kMostMessage = 2048;
 const kDenialFields = {
   denials: v.pipe(
     v.array(
-      v.strictObject({
+      v.object({
         kind: v.picklist([
           "read",
           "write",
@@ -39,7 +39,7 @@ const kDenialFields = {
   ),
 };
 
-const output = v.strictObject({
+const output = v.object({
   outcome: v.pipe(v.string(), v.description('"exited", "timed-out", "signaled" …')),
   exitCode: v.number(),
   stdout: v.string(),
@@ -159,7 +159,7 @@ export const start = defineTool({
   description:
     "Starts a command in the sandbox and returns at once; `read` gives what it writes, `stop` ends it. It ends with the server, and when changes are committed, rolled back or discarded. Commands of `run` reach a server that it is, at 127.0.0.1.",
   input: v.strictObject(kCommandFields),
-  output: v.strictObject({
+  output: v.object({
     process: v.pipe(v.string(), v.description("For `read` and `stop`.")),
   }),
   annotations: {
@@ -190,7 +190,7 @@ export const start = defineTool({
 
 /** The answer of `read` and `stop`. */
 
-const processOutput = v.strictObject({
+const processOutput = v.object({
   process: v.string(),
   running: v.boolean(),
   output: v.pipe(v.string(), v.description("What it has written since the last look.")),

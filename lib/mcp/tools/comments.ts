@@ -11,9 +11,9 @@ export const comments = defineTool({
   description:
     "Returns the open comments that a person has written on lines of the changes, on the review page. An outdated one is on a line that has changed since. Only the person resolves them.",
   input: v.strictObject({}),
-  output: v.strictObject({
+  output: v.object({
     comments: v.array(
-      v.strictObject({
+      v.object({
         id: v.string(),
         path: v.string(),
         side: v.picklist(["before", "after"]),

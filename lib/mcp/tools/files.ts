@@ -6,7 +6,7 @@ import * as v from "valibot";
 import type { WorkspaceFiles } from "../../../types/files.js";
 import { counted } from "../../change-text.js";
 import { isWithin } from "../roots.js";
-import { defineTool, type ToolContext } from "../tool.js";
+import { defineTool, kBranchField, type ToolContext } from "../tool.js";
 import { characterStart, ToolError, textOf } from "../words.js";
 
 const kMostPath = 4096; // PATH_MAX of Linux
@@ -58,8 +58,9 @@ export const view = defineTool({
     path,
     from: v.optional(v.pipe(v.number(), v.integer(), v.minValue(1), v.description("First line."))),
     lines: v.optional(v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(kMostLines))),
+    ...kBranchField,
   }),
-  output: v.strictObject({ text: v.string(), lines: v.number(), truncated: v.boolean() }),
+  output: v.object({ text: v.string(), lines: v.number(), truncated: v.boolean() }),
   annotations: { readOnlyHint: true, openWorldHint: false },
   call: async ({ path: given, from = 1, lines = kMostLines }, context) => {
     const place = placeOf(given, context);
@@ -94,8 +95,9 @@ export const edit = defineTool({
     old: v.pipe(v.string(), v.maxLength(kMostText)),
     new: v.pipe(v.string(), v.maxLength(kMostText)),
     all: v.optional(v.boolean()),
+    ...kBranchField,
   }),
-  output: v.strictObject({ replaced: v.number() }),
+  output: v.object({ replaced: v.number() }),
   annotations: { readOnlyHint: false, destructiveHint: false, openWorldHint: false },
   call: async (input, context) => {
     const place = placeOf(input.path, context);
@@ -139,8 +141,9 @@ export const search = defineTool({
     pattern: v.pipe(v.string(), v.minLength(1), v.maxLength(kMostPath)),
     path: v.optional(path),
     include: v.optional(v.pipe(v.string(), v.maxLength(256), v.description('Names: "*.ts".'))),
+    ...kBranchField,
   }),
-  output: v.strictObject({ text: v.string(), truncated: v.boolean() }),
+  output: v.object({ text: v.string(), truncated: v.boolean() }),
   annotations: { readOnlyHint: true, openWorldHint: false },
   call: async ({ pattern, path: given = "", include }, context) => {
     const place = placeOf(given, context);
