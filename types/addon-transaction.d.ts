@@ -75,7 +75,13 @@ export interface TransactionHandle {
   /**
    * Commands of the transaction must have ended, and none may start until this has settled. Throws on misuse.
    */
-  merge(options: MergeRequest & { from: TransactionHandle }): Promise<void>;
+  merge(
+    options: MergeRequest & {
+      from: TransactionHandle;
+      /** As of the plan. */
+      paths?: readonly string[];
+    },
+  ): Promise<void>;
   /** Keeps the transaction on disk. No effect if it is not open. */
   close(): Promise<void>;
   /** Removes the transaction. Its commands must have ended. */

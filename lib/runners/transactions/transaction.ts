@@ -317,7 +317,8 @@ export class WorkspaceTransaction extends SessionRunner implements Transaction {
           const planned = await plan();
           // Also where nothing is left to do: what was decided is no conflict again.
           if (planned.merged.length + planned.conflicts.length > 0) {
-            await this.#handle.merge({ ...planned.request, from: other });
+            const merge = { ...planned.request, from: other, ...(paths && { paths }) };
+            await this.#handle.merge(merge);
           }
           return planned;
         }),

@@ -68,7 +68,7 @@ std::shared_ptr<Transaction> ReadOther(Fields& fields, const char* field) {
 
 constexpr std::uint64_t kMostMode = 0177777;
 
-// Reads { theirs, files, removed }: of the first two, arrays of { path, mode } and { path, mode,
+// Reads { theirs, files, removed, paths }: of the first two, arrays of { path, mode } and { path, mode,
 // contents }.
 MergeRequest ReadMergeRequest(Fields& fields) {
   MergeRequest request;
@@ -86,6 +86,7 @@ MergeRequest ReadMergeRequest(Fields& fields) {
     request.files.push_back(std::move(file));
   });
   request.removed = fields.Strings("removed").value_or(std::vector<std::string>());
+  request.paths = ReadPaths(fields);
   return request;
 }
 

@@ -308,8 +308,11 @@ std::optional<Error> Transaction::Merge(Transaction& other, const MergeRequest& 
   if (!their_trees) return their_trees.error();
   const auto theirs = other.SideOf(their_trees.value());
   if (!theirs) return theirs.error();
+  const auto earlier = FindBase(other);
+  if (!earlier) return earlier.error();
   const auto keep_base = [&] {
-    return MergeBase::Keep(at, other.id(), theirs.value().changes, theirs.value().tree);
+    return MergeBase::Keep(at, other.id(), theirs.value().changes, theirs.value().tree,
+                           request.paths, earlier.value() ? &*earlier.value() : nullptr);
   };
   std::vector<std::string> paths = request.removed;
   for (const auto& each : request.theirs)

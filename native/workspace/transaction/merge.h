@@ -56,6 +56,7 @@ struct MergeRequest {
   std::vector<Theirs> theirs;
   std::vector<File> files;
   std::vector<std::string> removed;
+  PathFilter paths;  // of the plan: what is not of them was not merged
 };
 
 // Plans a merge, path by path: what one side alone has changed since `base` is taken from it; what

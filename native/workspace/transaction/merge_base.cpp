@@ -44,22 +44,20 @@ std::optional<Error> RemoveIn(int directory, const std::string& name) {
   return SystemError("rm of a merge base", removed.error().number);
 }
 
-// Appends what a file has to the data; nullopt where it can't be read.
-std::optional<std::uint64_t> Append(int file, int data, std::uint64_t at, std::uint64_t size) {
+// Appends what a file has from there on to the data; false where it can't be read, or written.
+bool Append(int file, std::uint64_t from, int data, std::uint64_t at, std::uint64_t size) {
   std::vector<char> block(std::min<std::uint64_t>(kBaseBlock, size + 1));
   std::uint64_t done = 0;
   while (done < size) {
-    const ssize_t got = pread(file, block.data(), block.size(), static_cast<off_t>(done));
+    const auto most = std::min<std::uint64_t>(block.size(), size - done);
+    const ssize_t got = pread(file, block.data(), most, static_cast<off_t>(from + done));
     if (got < 0 && errno == EINTR) continue;
-    if (got <= 0) break;
-    const auto most = std::min<std::uint64_t>(static_cast<std::uint64_t>(got), size - done);
-    if (pwrite(data, block.data(), most, static_cast<off_t>(at + done)) !=
-        static_cast<ssize_t>(most)) {
-      return std::nullopt;
-    }
-    done += most;
+    if (got <= 0) return false;
+    const auto read = static_cast<std::size_t>(got);
+    if (pwrite(data, block.data(), read, static_cast<off_t>(at + done)) != got) return false;
+    done += read;
   }
-  return done == size ? std::optional(size) : std::nullopt;
+  return true;
 }
 
 void Put(std::string* text, const std::string& path, const MergeBase::Entry& entry) {
@@ -90,7 +88,8 @@ bool Take(std::string_view* rest, std::string* path, MergeBase::Entry* entry) {
 }  // namespace
 
 std::optional<Error> MergeBase::Keep(int directory, const std::string& name,
-                                     const std::vector<Change>& changes, const ScannedTree& tree) {
+                                     const std::vector<Change>& changes, const ScannedTree& tree,
+                                     const PathFilter& paths, const MergeBase* earlier) {
   const auto all = OpenMade(directory, kBases);
   if (!all) return all.error();
   const std::string staged = kNewBase + name;
@@ -100,25 +99,40 @@ std::optional<Error> MergeBase::Keep(int directory, const std::string& name,
   const Descriptor data(openat(made.value().get(), kBaseData,
                                O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, kOwnersAlone));
   if (!data.valid()) return SystemError("openat", errno);
-  std::string text;
-  PutField(&text, kBaseVersion);
-  PutNumber(&text, NowNs());
-  PutNumber(&text, changes.size());
+  std::string entries;
+  std::uint64_t count = 0;
   std::uint64_t at = 0;
+  const auto add = [&](const std::string& path, Entry entry, int file, std::uint64_t from) {
+    entry.offset = at;
+    entry.has_contents = file >= 0 && Append(file, from, data.get(), at, entry.size);
+    if (entry.has_contents) at += entry.size;
+    Put(&entries, path, entry);
+    ++count;
+  };
   for (const Change& change : changes) {
-    Entry entry{change.mode, change.uid, change.gid, change.size, at, false, change.target};
+    if (!paths.Has(InTree(change.path))) continue;
+    Entry entry{change.mode, change.uid, change.gid, change.size, 0, false, change.target};
+    Descriptor file;
     if (entry.is_file() && entry.size <= kMostBytes) {
       const auto [parent, last] = SplitPath(change.path);
       const auto in = tree.OpenIfThere(parent);
       if (!in) return in.error();
-      if (in.value()) {
-        const auto file = in.value()->OpenFile(std::string(last));
-        entry.has_contents = file.ok() && Append(file.value().get(), data.get(), at, entry.size);
-      }
-      if (entry.has_contents) at += entry.size;
+      auto opened = in.value() ? in.value()->OpenFile(std::string(last)) : Descriptor();
+      if (opened) file = std::move(*opened);
     }
-    Put(&text, change.path, entry);
+    add(change.path, std::move(entry), file.valid() ? file.get() : -1, 0);
   }
+  if (earlier != nullptr) {
+    for (const auto& [path, entry] : earlier->entries()) {
+      if (paths.Has(InTree(path))) continue;
+      add(path, entry, entry.has_contents ? earlier->data_.get() : -1, entry.offset);
+    }
+  }
+  std::string text;
+  PutField(&text, kBaseVersion);
+  PutNumber(&text, NowNs());
+  PutNumber(&text, count);
+  text += entries;
   PutEnd(&text);
   if (auto error = ReplaceFile(made.value().get(), kBaseList, text, false)) return error;
   // Without one in between there are more conflicts, never fewer.

@@ -43,8 +43,12 @@ class MergeBase {
   // Keeps what `tree` has at each change, in the place of what was kept by this name. `directory`:
   // of a transaction, open for reading. kSetup where the file system refuses; a file that can't be
   // read is kept without its contents.
+  //
+  // `paths`: only the changes at these; of the others what `earlier` has, if it is given, stays.
   static std::optional<Error> Keep(int directory, const std::string& name,
-                                   const std::vector<Change>& changes, const ScannedTree& tree);
+                                   const std::vector<Change>& changes, const ScannedTree& tree,
+                                   const PathFilter& paths = {},
+                                   const MergeBase* earlier = nullptr);
 
   // nullopt: there is none, or it is not whole, which makes more conflicts, never fewer.
   static Result<std::optional<MergeBase>> Load(int directory, const std::string& name);

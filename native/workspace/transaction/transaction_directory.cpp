@@ -220,8 +220,9 @@ Result<TransactionDirectory> TransactionDirectory::MakeOf(const std::string& sta
   if (!readable) return readable.error();
   made.state_ = std::move(*readable);
   SweepDiscarded(made.state_.get());
-  made.record_ = {std::move(*id), workspace.path, *identity,
-                  kind == Kind::kCopy ? kCopyBackend : kOverlayBackend, NowNs(), parent};
+  made.record_ = {std::move(*id), workspace.path,
+                  *identity,      kind == Kind::kCopy ? kCopyBackend : kOverlayBackend,
+                  NowNs(),        parent};
   auto directory = MakeDirectory(made.state_.get(), made.record_.id.c_str());
   if (!directory) return directory.error();
   made.directory_ = std::move(*directory);

@@ -224,6 +224,26 @@ describeBackends("a merge", (openTransaction) => {
     await runner.close();
   });
 
+  test("of some paths leaves the others to be merged later", async () => {
+    const { transaction, fork, runner } = await parted({
+      before: "echo before > dir/in.txt; echo before > both",
+      ours: "sed -i 's/line 3$/ours/' text.txt",
+      theirs:
+        "sed -i 's/line 15$/theirs/' text.txt; echo theirs > dir/in.txt; rm other.txt; echo new > new; echo more >> both",
+    });
+    expect((await transaction.merge(fork, { paths: ["dir", "both"] })).merged).toEqual([
+      "both",
+      "dir/in.txt",
+    ]);
+    await run(fork, "echo again > dir/in.txt");
+    expect((await transaction.merge(fork, { paths: ["text.txt"] })).merged).toEqual(["text.txt"]);
+    const { merged } = await transaction.merge(fork);
+    expect(merged).toEqual(["dir/in.txt", "new", "other.txt"]);
+    expect(await fork.changes({ since: transaction })).toMatchObject([{ path: "text.txt" }]);
+    expect((await transaction.merge(fork)).merged).toEqual([]);
+    await runner.close();
+  });
+
   test("of siblings, and of a fork's fork, starts where they parted", async () => {
     const { transaction, runner } = await openTransaction(twenty());
     await run(transaction, "sed -i 's/line 1$/common/' text.txt");
