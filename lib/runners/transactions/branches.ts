@@ -1,21 +1,16 @@
 /** What forks and merges of a transaction take and do, in JavaScript: options, the merging of texts, conflicts. */
 
-import { Worker } from "node:worker_threads";
-
 import type { MergeRequest, MergeStep } from "../../../types/addon-transaction.js";
 import type { ForkOptions, MergeConflict, MergeOptions } from "../../../types/transaction.js";
 import { invalidType, invalidValue, TransactionError } from "../../errors.js";
 import { expectFields, type FieldsOf } from "../../fields.js";
-import type { MergeAnswer, MergeAsked } from "../../merge-thread/merged-lines.js";
-import { builtFile } from "../../package-root.js";
+import { type MergeAnswer, type MergeAsked, MergeThread } from "../../merge/merge-thread.js";
 import { some } from "./changes.js";
 
 const kForkOptions: FieldsOf<ForkOptions> = { count: true, quiesce: true };
 const kMergeOptions: FieldsOf<MergeOptions> = { paths: true, onConflict: true };
 const kOnConflict = ["fail", "ours", "theirs", "markers"] as const;
 const kMostForks = 100;
-/** Milliseconds that the merge of one text may take: some take longer the more lines are alike. */
-const kMergeMs = 20_000;
 
 /** @throws TypeError or RangeError */
 export function forkOptions(options: ForkOptions): ForkOptions {
@@ -44,45 +39,6 @@ export function mergeOptions(options: MergeOptions): MergeOptions {
   );
 }
 
-/** A thread that merges the texts of one plan, started for the first of them. */
-class MergeThread {
-  #worker: Worker | undefined;
-  #number = 0;
-
-  /** Resolves with undefined where it takes too long. */
-  async merge(asked: MergeAsked): Promise<MergeAnswer | undefined> {
-    this.#worker ??= new Worker(builtFile("merge-thread.js"), {
-      name: "native-runner-merge",
-      execArgv: [],
-      env: {},
-    });
-    const worker = this.#worker;
-    this.#number += 1;
-    const number = this.#number;
-    return new Promise((resolve, reject) => {
-      const late = setTimeout(() => {
-        this.#worker = undefined;
-        void worker.terminate();
-        resolve(undefined);
-      }, kMergeMs);
-      worker.removeAllListeners();
-      worker.once("error", (error) => {
-        clearTimeout(late);
-        reject(error);
-      });
-      worker.once("message", (answer: MergeAnswer & { number: number }) => {
-        clearTimeout(late);
-        resolve(answer);
-      });
-      worker.postMessage({ number, ...asked });
-    });
-  }
-
-  async end(): Promise<void> {
-    await this.#worker?.terminate();
-  }
-}
-
 /** What a plan comes to. */
 export type PlannedMerge = {
   request: MergeRequest;
@@ -97,15 +53,37 @@ const textsOf = ({ base, ours, theirs }: MergeStep): Texts | undefined =>
 
 const areSame = (one: Uint8Array, other: Uint8Array) => Buffer.compare(one, other) === 0;
 
-/** Merges the texts of a step; trivially where one side has not changed it: a rename. */
+type How = Pick<MergeAsked, "prefers" | "name">;
+
+/**
+ * Merges the texts of all steps that have some, by the steps; trivially where one side has not changed them: a rename.
+ * undefined for those that take too long.
+ */
 async function mergedTexts(
-  { base, ours, theirs }: Texts,
-  thread: MergeThread,
-  how: Pick<MergeAsked, "prefers" | "name">,
-): Promise<MergeAnswer | undefined> {
-  if (areSame(base, ours)) return { merged: theirs, conflictAt: 0 };
-  if (areSame(base, theirs)) return { merged: ours, conflictAt: 0 };
-  return thread.merge({ base, ours, theirs, ...how });
+  steps: readonly MergeStep[],
+  how: How,
+): Promise<Map<MergeStep, MergeAnswer | undefined>> {
+  const answers = new Map<MergeStep, MergeAnswer | undefined>();
+  const asked = new Map<MergeStep, MergeAsked>();
+  for (const step of steps) {
+    const texts = textsOf(step);
+    if (texts === undefined) continue;
+    const { base, ours, theirs } = texts;
+    if (areSame(base, ours)) answers.set(step, { merged: theirs, conflictAt: 0 });
+    else if (areSame(base, theirs)) answers.set(step, { merged: ours, conflictAt: 0 });
+    else asked.set(step, { ...texts, ...how });
+  }
+  if (asked.size === 0) return answers;
+  const thread = new MergeThread();
+  try {
+    const merged = await thread.merge([...asked.values()]);
+    [...asked.keys()].forEach((step, at) => {
+      answers.set(step, merged[at]);
+    });
+    return answers;
+  } finally {
+    await thread.end();
+  }
 }
 
 /**
@@ -121,38 +99,33 @@ export async function mergeRequest(
   const request: MergeRequest = { theirs: [], files: [], removed: [] };
   const conflicts: MergeConflict[] = [];
   const undecided: MergeConflict[] = [];
-  const thread = new MergeThread();
   const prefers = onConflict === "fail" ? "markers" : onConflict;
-  try {
-    for (const step of steps) {
-      const { path, verdict, mode, removed } = step;
-      const clash = (reason: string, isText = false) => {
-        const decides =
-          onConflict === "ours" || onConflict === "theirs" || (isText && onConflict === "markers");
-        (decides ? conflicts : undecided).push({ path, reason });
-      };
-      if (verdict === "theirs") {
-        request.theirs.push({ path, mode });
-      } else if (verdict === "conflict") {
-        clash(step.reason);
-        if (onConflict === "theirs") request.theirs.push({ path, mode: 0 });
-      } else {
-        const texts = textsOf(step);
-        const answer = texts && (await mergedTexts(texts, thread, { prefers, name }));
-        if (texts && !answer) {
-          clash("both have changed it, and it takes too long to be merged");
-          if (onConflict === "theirs") request.theirs.push({ path, mode });
-          continue;
-        }
-        if (answer && answer.conflictAt > 0) {
-          clash(`both have changed the lines from line ${answer.conflictAt} on`, true);
-        }
-        if (removed !== "") request.removed.push(removed);
-        request.files.push({ path, mode, ...(answer && { contents: answer.merged }) });
+  const texts = await mergedTexts(steps, { prefers, name });
+  for (const step of steps) {
+    const { path, verdict, mode, removed } = step;
+    const clash = (reason: string, isText = false) => {
+      const decides =
+        onConflict === "ours" || onConflict === "theirs" || (isText && onConflict === "markers");
+      (decides ? conflicts : undecided).push({ path, reason });
+    };
+    if (verdict === "theirs") {
+      request.theirs.push({ path, mode });
+    } else if (verdict === "conflict") {
+      clash(step.reason);
+      if (onConflict === "theirs") request.theirs.push({ path, mode: 0 });
+    } else {
+      const answer = texts.get(step);
+      if (texts.has(step) && !answer) {
+        clash("both have changed it, and it takes too long to be merged");
+        if (onConflict === "theirs") request.theirs.push({ path, mode });
+        continue;
       }
+      if (answer && answer.conflictAt > 0) {
+        clash(`both have changed the lines from line ${answer.conflictAt} on`, true);
+      }
+      if (removed !== "") request.removed.push(removed);
+      request.files.push({ path, mode, ...(answer && { contents: answer.merged }) });
     }
-  } finally {
-    await thread.end();
   }
   if (undecided.length > 0) {
     const paths = undecided.map((each) => each.path);

@@ -68,8 +68,8 @@ std::shared_ptr<Transaction> ReadOther(Fields& fields, const char* field) {
 
 constexpr std::uint64_t kMostMode = 0177777;
 
-// Reads { theirs, files, removed, paths }: of the first two, arrays of { path, mode } and { path, mode,
-// contents }.
+// Reads { theirs, files, removed, paths }: the first two are arrays of { path, mode } and of
+// { path, mode, contents }.
 MergeRequest ReadMergeRequest(Fields& fields) {
   MergeRequest request;
   fields.Objects("theirs", [&request](Fields& each) {

@@ -119,9 +119,9 @@ std::optional<Error> TreeCopier::Enter(const ScannedTree& from, const Made& made
 // One that is replaced while it is copied is copied again.
 std::optional<Error> TreeCopier::CopyLive(const ScannedDirectory& from, const ScannedDirectory& to,
                                           const std::string& name, const std::string& path) {
-  constexpr int kMostTries = 5;
+  constexpr int kMostCopies = 5;
   std::optional<Error> error;
-  for (int left = kMostTries; left > 0; --left) {
+  for (int left = kMostCopies; left > 0; --left) {
     struct stat before {};
     const int at = from.descriptor();
     const bool was_there = fstatat(at, name.c_str(), &before, AT_SYMLINK_NOFOLLOW) == 0;

@@ -39,7 +39,7 @@ constexpr const char* kInTheWay = "what is here is no directory, and there somet
 constexpr const char* kNotEmpty = "there it is no directory, and here something else is below it";
 
 bool IsText(const std::string& bytes) {
-  return std::memchr(bytes.data(), '\0', std::min(bytes.size(), kLookedAt)) == nullptr;
+  return std::string_view(bytes).substr(0, kLookedAt).find('\0') == std::string_view::npos;
 }
 
 std::optional<std::string> ReadFile(int file, std::uint64_t size) {

@@ -57,6 +57,62 @@ describeUnless(whyNoCli ?? whyNoBubblewrap, "tx", () => {
     expect(scene.ids()).toEqual([]);
   });
 
+  test("fork, diff of two, merge and adopt; list shows forks below what they came from", async () => {
+    const id = scene.waiting();
+    const forked = scene.cli("tx", "fork", id.slice(0, 6), "--count", "2");
+    expect(forked).toMatchObject({ status: 0, stderr: "" });
+    const [one = "", other = ""] = forked.stdout.trim().split("\n");
+    const [below] = JSON.parse(scene.cli("tx", "fork", one, "--json").stdout).forks;
+    expect(
+      scene
+        .cli("tx", "list")
+        .stdout.split("\n")
+        .map((line) => line.split("  closed")[0]),
+    ).toEqual([
+      "ID                STATE   OPENED    WORKSPACE",
+      `${id}    `,
+      `└ ${one}  `,
+      `  └ ${below}`,
+      `└ ${other}  `,
+      "",
+    ]);
+    const runner = new BubblewrapNativeRunner({ shadowDir: scene.workspace, prewarm: 0 });
+    for (const [at, text] of [
+      [one, "one"],
+      [other, "other"],
+    ] as const) {
+      const transaction = await runner.resumeTransaction(at, { directory: scene.directory });
+      await transaction.files.write("b.txt", `${text}\n`);
+      await transaction.files.write(text, "");
+      await transaction.close();
+    }
+    await runner.close();
+    const diff = scene.cli("tx", "diff", one, other).stdout;
+    expect(diff).toContain("-one\n+other");
+    const refused = scene.cli("tx", "merge", one, other);
+    expect(refused).toMatchObject({ status: 121, stdout: "" });
+    expect(refused.stderr).toContain(
+      "conflict, nothing was merged:\n  b.txt: both have changed the lines from line 1 on",
+    );
+    const inJson = scene.cli("tx", "merge", one, other, "--json");
+    expect(JSON.parse(inJson.stdout)).toMatchObject({ error: { conflicts: [{ path: "b.txt" }] } });
+    const merged = scene.cli("tx", "merge", one, other, "--on-conflict", "theirs");
+    expect(merged).toMatchObject({ status: 0, stdout: "b.txt\nother\n" });
+    expect(merged.stderr).toContain("b.txt: both have changed");
+    expect(scene.cli("tx", "merge", one, other)).toMatchObject({ stdout: "nothing to merge\n" });
+    expect(scene.cli("tx", "adopt", id, one)).toMatchObject({
+      status: 0,
+      stdout: "b.txt\none\nother\n",
+    });
+    expect(scene.cli("tx", "commit", id).status).toBe(0);
+    expect(scene.read("b.txt")).toBe("other\n");
+    expect(scene.cli("tx", "merge", one, one)).toMatchObject({ status: 2 });
+    expect(scene.cli("tx", "merge", one, "000000")).toMatchObject({ status: 120 });
+    expect(scene.cli("tx", "merge", one, other, "--on-conflict", "mine")).toMatchObject({
+      status: 2,
+    });
+  });
+
   test("a transaction whose workspace is gone is told apart, and pruned", async () => {
     const id = scene.waiting();
     const moved = `${scene.workspace}-moved`;

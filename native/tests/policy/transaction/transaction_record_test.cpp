@@ -20,6 +20,17 @@ TEST(TransactionRecord, ComesBackAsItWas) {
   EXPECT_EQ(decoded.value().created_ns, record.created_ns);
 }
 
+TEST(TransactionRecord, OfAForkHasItsParent) {
+  TransactionRecord record = ExampleRecord();
+  EXPECT_EQ(EncodeRecord(record).find("parent"), std::string::npos);
+  record.parent = "ba9876543210";
+  const auto decoded = DecodeRecord(EncodeRecord(record));
+  ASSERT_TRUE(decoded) << decoded.error().message;
+  EXPECT_EQ(decoded.value().parent, record.parent);
+  record.parent = "../../etc";
+  EXPECT_FALSE(DecodeRecord(EncodeRecord(record)));
+}
+
 TEST(TransactionRecord, CutOffAnywhereItIsNone) {
   const std::string text = EncodeRecord(ExampleRecord());
   for (std::size_t size = 0; size < text.size(); ++size)

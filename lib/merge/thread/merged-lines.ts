@@ -2,19 +2,7 @@
 
 import { diff3Merge } from "node-diff3";
 
-/** Three contents, each a text in any coding without NUL, and what a conflict becomes. */
-export type MergeAsked = {
-  base: Uint8Array;
-  ours: Uint8Array;
-  theirs: Uint8Array;
-  /** Which side's lines are taken where they conflict; "markers": both, between marks. */
-  prefers: "ours" | "theirs" | "markers";
-  /** The name of the other side, for the marks. */
-  name: string;
-};
-
-/** The result, and the first line of ours, from 1, at which both sides conflict; 0: nowhere. */
-export type MergeAnswer = { merged: Uint8Array; conflictAt: number };
+import type { MergeAnswer, MergeAsked } from "../merge-thread.js";
 
 // One character for each byte: what is no UTF-8 stays as it is.
 const linesOf = (bytes: Uint8Array): string[] =>
@@ -35,10 +23,9 @@ function decided(
 ): string {
   if (prefers === "ours") return ours.join("");
   if (prefers === "theirs") return theirs.join("");
-  const isWindows = [...ours, ...theirs].every(
-    (line) => !line.endsWith("\n") || line.endsWith("\r\n"),
-  );
-  const end = isWindows && (ours.length > 0 || theirs.length > 0) ? "\r\n" : "\n";
+  const whole = [...ours, ...theirs].filter((line) => line.endsWith("\n"));
+  const isWindows = whole.length > 0 && whole.every((line) => line.endsWith("\r\n"));
+  const end = isWindows ? "\r\n" : "\n";
   return `<<<<<<< ours${end}${ended(ours, end)}=======${end}${ended(theirs, end)}>>>>>>> ${name}${end}`;
 }
 
