@@ -102,6 +102,9 @@ describeSandboxed("the record of a commit", () => {
     const counts = {
       open: 0,
       opened: 1,
+      forks: 0,
+      merges: 0,
+      adoptions: 0,
       commits: 1,
       undos: 0,
       checkpoints: 1,
