@@ -23,7 +23,7 @@ export type McpSandboxOptions = SandboxToolsOptions & {
 };
 
 /**
- * Returns the thirteen tools of `native-runner mcp`, with the resources that they link to, for an application's own servers.
+ * Returns the sixteen tools of `native-runner mcp`, with the resources that they link to, for an application's own servers.
  * A commit asks a person through elicitation, and is refused if the client does not support it.
  *
  * @throws (rejects) SandboxError ERR_SANDBOX_UNAVAILABLE if the SDK is missing; TypeError on a wrong option

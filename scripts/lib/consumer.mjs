@@ -25,7 +25,7 @@ import * as aiSdk from "${name}/ai-sdk";
 import * as mcp from "${name}/mcp";
 import * as openai from "${name}/openai-agents";
 const runner = new BubblewrapNativeRunner({ shadowDir: process.cwd() });
-assert.equal(Object.keys(aiSdk.createSandboxTools({ runner }).tools).length, 13);
+assert.equal(Object.keys(aiSdk.createSandboxTools({ runner }).tools).length, 16);
 assert.equal(typeof openai.createSandboxShell(runner).run, "function");
 const sandbox = await mcp.createSandboxTools({ runner }).catch(({ code, fix }) => {
   assert.equal(code, "ERR_SANDBOX_UNAVAILABLE");
