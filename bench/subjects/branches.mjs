@@ -60,6 +60,19 @@ const text = (file) =>
 const kOurs = "for f in d*/f*; do sed -i 's/^line 3 .*/ours/' $f; done";
 const kTheirs = "for f in d*/f*; do sed -i 's/^line 30 .*/theirs/' $f; done";
 
+/** Measures forks of a transaction, each discarded at once. */
+const forksOf = (transaction, runner, place) => ({
+  burst: bursts(async () => {
+    let fork;
+    const ms = await millisecondsOf(async () => {
+      fork = await transaction.fork();
+    });
+    await fork.discard();
+    return ms;
+  }),
+  close: () => runner.close().then(place.remove),
+});
+
 async function openFork({ workspace }) {
   const place = await placeOf(workspace, "branches", (project) =>
     fillFolders(project, 250, 200, () => "x"),
@@ -67,17 +80,7 @@ async function openFork({ workspace }) {
   const runner = await runnerOf(place);
   const transaction = await runner.openTransaction({ directory: place.state });
   await change(transaction, "for i in 1 2 3 4 5 6 7 8 9 10; do echo y > d0/f$i; done");
-  return {
-    burst: bursts(async () => {
-      let fork;
-      const ms = await millisecondsOf(async () => {
-        fork = await transaction.fork();
-      });
-      await fork.discard();
-      return ms;
-    }),
-    close: () => runner.close().then(place.remove),
-  };
+  return forksOf(transaction, runner, place);
 }
 
 const manyOf = (workspace) => placeOf(workspace, "branch-many");
@@ -89,17 +92,7 @@ async function openForkMany({ workspace }) {
   const runner = await runnerOf(place);
   const transaction = await runner.openTransaction({ directory: place.state });
   await change(transaction, kMake);
-  return {
-    burst: bursts(async () => {
-      let fork;
-      const ms = await millisecondsOf(async () => {
-        fork = await transaction.fork();
-      });
-      await fork.discard();
-      return ms;
-    }),
-    close: () => runner.close().then(place.remove),
-  };
+  return forksOf(transaction, runner, place);
 }
 
 async function openCopy({ workspace }) {

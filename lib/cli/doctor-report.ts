@@ -50,7 +50,7 @@ export type DoctorRuntime = RuntimeAvailability & {
   lacks?: MissingOption[];
 };
 
-/** Whether runs can have secrets and rules for requests. */
+/** Tells whether runs can have secrets and rules for requests. */
 export type SecretsProof = {
   /** "proved": a command got a placeholder, and trusts the authority of its runner. */
   state: "proved" | "broken";
@@ -206,8 +206,11 @@ async function proveSecrets(config: RuntimeConfig): Promise<SecretsProof> {
       const options = { shadowDir, envPolicy: "clean" as const, prewarm: 0 };
       const runner = bubblewrapKind.makeRunner({ ...config, bubblewrap }, options, []);
       const limits = { timeoutMs: kTimeoutMs };
-      const ran = await runner.exec({ argv: ["sh", "-c", kSecretScript], limits });
-      if (runner instanceof BubblewrapNativeRunner) await runner.close();
+      const ran = await runner
+        .exec({ argv: ["sh", "-c", kSecretScript], limits })
+        .finally(async () => {
+          if (runner instanceof BubblewrapNativeRunner) await runner.close();
+        });
       const [placeholder = "", roots = "0"] = ran.stdoutText.trim().split(" ");
       const isApart = placeholder.length === value.length && placeholder !== value;
       if (isApart && Number(roots) > 0) return { state: "proved" };

@@ -107,7 +107,11 @@ export async function resumeTransaction(
 export async function listTransactions(place: RemotePlace): Promise<ListedTransaction[]> {
   const { value, worker } = await place.answer("transaction", { input: { way: "list" } });
   const listed = value as ListedTransaction[];
-  return listed.map((each) => ({ ...each, id: remoteId(each.id, worker) }));
+  return listed.map(({ id, parent, ...each }) => ({
+    ...each,
+    id: remoteId(id, worker),
+    ...(parent !== undefined && { parent: remoteId(parent, worker) }),
+  }));
 }
 
 const isLocal = (method: string) =>
@@ -140,7 +144,8 @@ class RemoteTransaction implements Transaction {
     this.backend = opened.backend;
     this.backendReason = opened.backendReason;
     this.recovered = opened.recovered;
-    this.parent = opened.parent;
+    const { parent } = opened;
+    this.parent = parent === undefined ? undefined : remoteId(parent, run.worker ?? "");
     this.#run = run;
     this.#outside = place;
     this.#place = place.inside(run);
@@ -233,18 +238,18 @@ class RemoteTransaction implements Transaction {
     await this.#ask("rollback", [to]);
   }
 
-  /** @throws always: what is done with two transactions is done where both are open. */
-  fork(): never {
+  /** @throws (rejects) always: what is done with two transactions is done where both are open. */
+  async fork(): Promise<never> {
     throw isLocal("fork");
   }
 
-  /** @throws always, like `fork` */
-  merge(): never {
+  /** @throws (rejects) always, like `fork` */
+  async merge(): Promise<never> {
     throw isLocal("merge");
   }
 
-  /** @throws always, like `fork` */
-  adopt(): never {
+  /** @throws (rejects) always, like `fork` */
+  async adopt(): Promise<never> {
     throw isLocal("adopt");
   }
 

@@ -1,4 +1,4 @@
-/** What forks and merges of a transaction take and do, in JavaScript: options, the merging of texts, conflicts. */
+/** Checks the options of forks and merges, merges texts, and decides conflicts; native code does the rest. */
 
 import type { MergeRequest, MergeStep } from "../../../types/addon-transaction.js";
 import type { ForkOptions, MergeConflict, MergeOptions } from "../../../types/transaction.js";
@@ -39,7 +39,7 @@ export function mergeOptions(options: MergeOptions): MergeOptions {
   );
 }
 
-/** What a plan comes to. */
+/** The decisions on all steps of a plan. */
 export type PlannedMerge = {
   request: MergeRequest;
   /** The paths that it changes. */

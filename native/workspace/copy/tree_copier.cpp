@@ -116,7 +116,7 @@ std::optional<Error> TreeCopier::Enter(const ScannedTree& from, const Made& made
   return std::nullopt;
 }
 
-// One that is replaced while it is copied is copied again.
+// Copies an entry, again where somebody replaces it meanwhile.
 std::optional<Error> TreeCopier::CopyLive(const ScannedDirectory& from, const ScannedDirectory& to,
                                           const std::string& name, const std::string& path) {
   constexpr int kMostCopies = 5;
@@ -310,7 +310,7 @@ Result<CopyManifest> CopyOnceMore(const ScannedTree& from, ChangedBy who, int to
   auto failed = TreeCopier(is_live ? Gone::kIsPassedOver : Gone::kIsFault).Copy(from, to);
   WaitForTick();
   if (is_live && !failed) {
-    // What is still as it was, was so while it was copied.
+    // A file that is still as it was has been so while it was copied.
     const auto still = Unchanged(from, who, *manifest);
     if (!still) return still.error();
     const std::set<std::string> kept(still.value().begin(), still.value().end());

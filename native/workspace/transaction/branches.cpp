@@ -116,7 +116,7 @@ std::optional<Error> Transaction::FillFork(TransactionDirectory& fork, const Tre
   if (copy_) {
     auto manifest = CopyOnceMore(trees.upper, ChangedBy::kRunning, to.get(), &copy_->manifest());
     if (HasShutFiles(copy_->manifest())) {
-      // One that can't be kept tells of more changes later, never of less.
+      // A manifest that can't be kept tells of more changes later, never of less.
       static_cast<void>(directory_.KeepManifest(copy_->manifest()));
     }
     if (!manifest) return manifest.error();
@@ -131,7 +131,9 @@ std::optional<Error> Transaction::FillFork(TransactionDirectory& fork, const Tre
   if (!changes) return changes.error();
   if (auto error = fork.KeepLedger(ledger_)) return error;
   const int from = directory_.descriptor();
-  if (auto error = MergeBase::Keep(fork.descriptor(), id(), changes.value(), made)) return error;
+  const int at = fork.descriptor();
+  if (auto error = MergeBase::Stage(at, id(), changes.value(), made)) return error;
+  if (auto error = MergeBase::Promote(at, id())) return error;
   if (auto error = CopyAlong(from, fork.descriptor(), kOwnHome)) return error;
   if (auto error = CopyCaches(from, fork.descriptor())) return error;
   return CopyCheckpoints(from, fork.descriptor(), directory_.kept_names(),
@@ -149,10 +151,8 @@ std::optional<Error> Transaction::CheckOther(const Transaction& other) const {
                "Expected a transaction of the workspace " + own + ", got one of " + others, ""};
 }
 
-Result<MergeSide> Transaction::SideOf(const Trees& trees) {
-  const StopScope scope(&is_stopped_);
-  auto changes = ScanAll(trees);
-  if (!changes) return changes.error();
+// What commands see, for as long as the mount is shared.
+Result<MergeSide> Transaction::Seen() {
   if (!workspace_) {
     if (auto error = Mount()) return *error;
   }
@@ -160,7 +160,28 @@ Result<MergeSide> Transaction::SideOf(const Trees& trees) {
   auto root = DuplicateOf(workspace_->root.get());
   if (!root) return root.error();
   const Mounts mounts = copy_ ? Mounts::kEnter : Mounts::kStay;
-  return MergeSide{std::move(*changes), workspace_, ScannedTree(std::move(*root), false, mounts)};
+  return MergeSide{{}, workspace_, ScannedTree(std::move(*root), false, mounts)};
+}
+
+Result<MergeSide> Transaction::SideOf(const Trees& trees) {
+  const StopScope scope(&is_stopped_);
+  auto changes = ScanAll(trees);
+  if (!changes) return changes.error();
+  auto side = Seen();
+  if (side) side->changes = std::move(*changes);
+  return side;
+}
+
+Result<Transaction::Both> Transaction::LookAtBoth(Transaction& other) {
+  auto trees = OpenTrees();
+  if (!trees) return trees.error();
+  auto ours = SideOf(trees.value());
+  if (!ours) return ours.error();
+  const auto their_trees = other.OpenTrees();
+  if (!their_trees) return their_trees.error();
+  auto theirs = other.SideOf(their_trees.value());
+  if (!theirs) return theirs.error();
+  return Both{std::move(trees->lower), std::move(*ours), std::move(*theirs)};
 }
 
 Result<std::vector<Change>> Transaction::CompareSides(const MergeSide& own, const MergeSide& others,
@@ -197,32 +218,22 @@ Result<std::vector<Change>> Transaction::CompareSides(const MergeSide& own, cons
 Result<std::vector<Change>> Transaction::ChangesSince(Transaction& other, const PathFilter& paths) {
   if (auto error = CheckOther(other)) return *error;
   const std::scoped_lock lock(mutex_, other.mutex_);
-  const auto trees = OpenTrees();
-  if (!trees) return trees.error();
-  const auto own = SideOf(trees.value());
-  if (!own) return own.error();
-  const auto their_trees = other.OpenTrees();
-  if (!their_trees) return their_trees.error();
-  const auto others = other.SideOf(their_trees.value());
-  if (!others) return others.error();
+  const auto both = LookAtBoth(other);
+  if (!both) return both.error();
   const StopScope scope(&is_stopped_);
-  return CompareSides(own.value(), others.value(), paths);
+  return CompareSides(both.value().ours, both.value().theirs, paths);
 }
 
 Result<std::string> Transaction::DiffSince(Transaction& other, const PathFilter& paths,
                                            std::uint64_t most) {
-  const auto changes = ChangesSince(other, paths);
-  if (!changes) return changes.error();
-  const auto own = workspace()->Enter();
-  const auto others = other.workspace()->Enter();
-  if (!own || !others) return WasClosed();
-  auto now = DuplicateOf(own->root.get());
-  if (!now) return now.error();
-  auto before = DuplicateOf(others->root.get());
-  if (!before) return before.error();
+  if (auto error = CheckOther(other)) return *error;
+  const std::scoped_lock lock(mutex_, other.mutex_);
+  const auto both = LookAtBoth(other);
+  if (!both) return both.error();
   const StopScope scope(&is_stopped_);
-  return MakePatch(ScannedTree(std::move(*now)), ScannedTree(std::move(*before)), changes.value(),
-                   most);
+  const auto changes = CompareSides(both.value().ours, both.value().theirs, paths);
+  if (!changes) return changes.error();
+  return MakePatch(both.value().ours.tree, both.value().theirs.tree, changes.value(), most);
 }
 
 Result<std::optional<MergeBase>> Transaction::FindBase(const Transaction& other) const {
@@ -257,19 +268,18 @@ Result<MergePlan> Transaction::PlanMerge(Transaction& other, const PathFilter& p
                                          bool takes_all) {
   if (auto error = CheckOther(other)) return *error;
   const std::scoped_lock lock(mutex_, other.mutex_);
-  const auto trees = OpenTrees();
-  if (!trees) return trees.error();
-  const auto ours = SideOf(trees.value());
-  if (!ours) return ours.error();
-  const auto their_trees = other.OpenTrees();
-  if (!their_trees) return their_trees.error();
-  const auto theirs = other.SideOf(their_trees.value());
-  if (!theirs) return theirs.error();
-  const auto base = FindBase(other);
-  if (!base) return base.error();
+  const auto both = LookAtBoth(other);
+  if (!both) return both.error();
+  const auto found = FindBase(other);
+  if (!found) return found.error();
+  const MergeBase* base = found.value() ? &*found.value() : nullptr;
+  const auto& [host, ours, theirs] = both.value();
+  // First: what they change from now on, planned or not, is a change for the next merge.
+  auto error = MergeBase::Stage(directory_.descriptor(), other.id(), theirs.changes, theirs.tree,
+                                paths, base);
+  if (error) return *error;
   const StopScope scope(&is_stopped_);
-  return PlanMergeOf(ours.value(), theirs.value(), base.value() ? &*base.value() : nullptr,
-                     trees.value().lower, paths, takes_all);
+  return PlanMergeOf(ours, theirs, base, host, paths, takes_all);
 }
 
 // What the other one knows of the host's files at paths that are ours now too: a change of the
@@ -306,20 +316,15 @@ std::optional<Error> Transaction::Merge(Transaction& other, const MergeRequest& 
   if (auto error = LookAt(trees.value())) return error;
   const auto their_trees = other.OpenTrees();
   if (!their_trees) return their_trees.error();
-  const auto theirs = other.SideOf(their_trees.value());
+  if (auto error = other.LookAt(their_trees.value())) return error;
+  const auto theirs = other.Seen();
   if (!theirs) return theirs.error();
-  const auto earlier = FindBase(other);
-  if (!earlier) return earlier.error();
-  const auto keep_base = [&] {
-    return MergeBase::Keep(at, other.id(), theirs.value().changes, theirs.value().tree,
-                           request.paths, earlier.value() ? &*earlier.value() : nullptr);
-  };
   std::vector<std::string> paths = request.removed;
   for (const auto& each : request.theirs)
     paths.push_back(each.path);
   for (const auto& each : request.files)
     paths.push_back(each.path);
-  if (paths.empty()) return keep_base();
+  if (paths.empty()) return MergeBase::Promote(at, other.id());
   Ledger ledger = ledger_;
   TakeBaselines(other.ledger_, trees.value().lower, paths, &ledger);
   if (copy_) {
@@ -356,7 +361,7 @@ std::optional<Error> Transaction::Merge(Transaction& other, const MergeRequest& 
   static_cast<void>(Mount());  // where that fails, `Freshen` says why
   if (error) return error;
   // One that can't be kept makes more conflicts at the next merge, never fewer.
-  static_cast<void>(keep_base());
+  static_cast<void>(MergeBase::Promote(at, other.id()));
   return std::nullopt;
 }
 

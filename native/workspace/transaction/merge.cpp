@@ -28,7 +28,8 @@ constexpr std::uint64_t kMostTexts = std::uint64_t{256} << 20U;  // of all
 constexpr std::size_t kLookedAt = 8'000;                         // bytes, as git does
 
 constexpr const char* kBinary = "both have changed it, and it is no text";
-constexpr const char* kTooLarge = "both have changed it, and it is too large to be merged";
+constexpr const char* kTooLarge =
+    "both have changed it, and it is too large to be merged, or can't be read";
 constexpr const char* kBothAdded = "both have added it, with other contents";
 constexpr const char* kBothModes = "both have changed its mode or owner";
 constexpr const char* kBothTargets = "both have changed where the link leads";
@@ -93,10 +94,8 @@ class Planner {
 
  private:
   static void Note(const std::vector<Change>& changes, std::set<std::string>* paths) {
-    for (const Change& change : changes) {
+    for (const Change& change : changes)
       paths->insert(change.path);
-      if (!change.from.empty()) paths->insert(change.from);
-    }
   }
 
   // A step that was made for a rename stands.
@@ -255,7 +254,7 @@ class Planner {
     auto now = Contents(path, changed);
     if (!base || !now || base->empty()) return false;
     const auto renamed = FindRenamed(*base, is_ours);
-    if (!renamed) return false;
+    if (!renamed || (!is_ours && IsInTheWay(*renamed))) return false;
     MergeStep step{*renamed, MergeStep::Verdict::kMerge, "", changed.node->mode};
     if (!is_ours) step.removed = path;
     step.base = base;
@@ -266,24 +265,36 @@ class Planner {
   }
 
   // A file that this side has added, and the other one has not, with these contents.
-  std::optional<std::string> FindRenamed(const std::string& contents, bool is_ours) const {
+  std::optional<std::string> FindRenamed(const std::string& contents, bool is_ours) {
     const MergeSide& side = is_ours ? ours_ : theirs_;
     const MergeSide& other = is_ours ? theirs_ : ours_;
-    for (const std::string& path : is_ours ? our_paths_ : their_paths_) {
-      const auto spot = SpotOf(side.tree, path);
-      if (!spot || !IsFile(spot.value()) || spot.value().node->size != contents.size()) continue;
-      if (BaseMode(path) != 0 || steps_.count(path) != 0) {
-        const auto known = steps_.find(path);
-        const bool is_taken =
-            known != steps_.end() && known->second.verdict == MergeStep::Verdict::kMerge;
-        if (BaseMode(path) != 0 || is_taken) continue;
-      }
+    const auto [first, last] = AddedBy(side, is_ours).equal_range(contents.size());
+    for (auto at = first; at != last; ++at) {
+      const std::string& path = at->second;
+      const auto known = steps_.find(path);
+      const bool is_taken =
+          known != steps_.end() && known->second.verdict == MergeStep::Verdict::kMerge;
+      if (is_taken || BaseMode(path) != 0) continue;
       const auto elsewhere = SpotOf(other.tree, path);
       if (!elsewhere || elsewhere.value().node) continue;
+      const auto spot = SpotOf(side.tree, path);
+      if (!spot || !IsFile(spot.value())) continue;
       const auto found = Contents(path, spot.value());
       if (found && *found == contents) return path;
     }
     return std::nullopt;
+  }
+
+  // The files that a side has and the host has not, by their sizes; made when somebody asks.
+  const std::multimap<std::uint64_t, std::string>& AddedBy(const MergeSide& side, bool is_ours) {
+    auto& added = is_ours ? we_added_ : they_added_;
+    if (added) return *added;
+    added.emplace();
+    for (const Change& change : side.changes) {
+      const bool is_file = change.type == Change::Type::kFile && change.mode != 0;
+      if (is_file && change.kind == Change::Kind::kAdded) added->emplace(change.size, change.path);
+    }
+    return *added;
   }
 
   // What becomes no directory must have nothing below it that stays.
@@ -319,6 +330,8 @@ class Planner {
   const ScannedTree& host_;
   std::set<std::string> our_paths_;
   std::set<std::string> their_paths_;
+  std::optional<std::multimap<std::uint64_t, std::string>> we_added_;
+  std::optional<std::multimap<std::uint64_t, std::string>> they_added_;
   std::map<std::string, MergeStep> steps_;
   std::uint64_t texts_ = 0;
 };
@@ -439,6 +452,12 @@ class Applier {
       const bool is_own = IsFile(now.value()) && now.value().node->links == 1;
       if (now.value().node && !is_own) {
         if (auto error = Remove(file.path, false)) return error;
+      }
+      const std::uint32_t mode = is_own ? now.value().node->mode : 0;
+      // One that its owner may not write to, until it gets its mode below.
+      if (is_own && (mode & S_IWUSR) == 0 &&
+          fchmodat(at, last.c_str(), (mode & kModeBits) | S_IWUSR, 0) != 0) {
+        return Failed(file.path, "chmod", errno);
       }
       const int flags = O_WRONLY | O_NOFOLLOW | O_CLOEXEC | (is_own ? O_TRUNC : O_CREAT | O_EXCL);
       const Descriptor opened(openat(at, last.c_str(), flags, S_IRUSR | S_IWUSR));

@@ -36,6 +36,18 @@ Result<Descriptor> OpenMade(int directory, const std::string& name) {
   return Descriptor(opened);
 }
 
+std::string InBases(const std::string& name) {
+  return std::string(kBases) + "/" + name;
+}
+
+// Empty where there are none yet.
+Result<std::vector<std::string>> BaseNames(int directory) {
+  Descriptor all(openat(directory, kBases, kOpenBase));
+  if (!all.valid() && errno == ENOENT) return std::vector<std::string>();
+  if (!all.valid()) return SystemError("openat", errno);
+  return ScannedDirectory(std::move(all)).Names();
+}
+
 std::optional<Error> RemoveIn(int directory, const std::string& name) {
   auto own = DuplicateOf(directory);
   if (!own) return own.error();
@@ -87,9 +99,9 @@ bool Take(std::string_view* rest, std::string* path, MergeBase::Entry* entry) {
 
 }  // namespace
 
-std::optional<Error> MergeBase::Keep(int directory, const std::string& name,
-                                     const std::vector<Change>& changes, const ScannedTree& tree,
-                                     const PathFilter& paths, const MergeBase* earlier) {
+std::optional<Error> MergeBase::Stage(int directory, const std::string& name,
+                                      const std::vector<Change>& changes, const ScannedTree& tree,
+                                      const PathFilter& paths, const MergeBase* earlier) {
   const auto all = OpenMade(directory, kBases);
   if (!all) return all.error();
   const std::string staged = kNewBase + name;
@@ -134,18 +146,40 @@ std::optional<Error> MergeBase::Keep(int directory, const std::string& name,
   PutNumber(&text, count);
   text += entries;
   PutEnd(&text);
-  if (auto error = ReplaceFile(made.value().get(), kBaseList, text, false)) return error;
-  // Without one in between there are more conflicts, never fewer.
-  if (auto error = RemoveIn(all.value().get(), name)) return error;
-  if (renameat(all.value().get(), staged.c_str(), all.value().get(), name.c_str()) != 0) {
-    return SystemError("renameat", errno);
+  return ReplaceFile(made.value().get(), kBaseList, text, false);
+}
+
+std::optional<Error> MergeBase::Promote(int directory, const std::string& name) {
+  const auto all = OpenMade(directory, kBases);
+  if (!all) return all.error();
+  const int at = all.value().get();
+  if (auto error = RemoveIn(at, name)) return error;
+  if (renameat(at, (kNewBase + name).c_str(), at, name.c_str()) == 0) return std::nullopt;
+  return SystemError("renameat", errno);
+}
+
+void MergeBase::DropStaged(int directory) {
+  const auto names = BaseNames(directory);
+  if (!names) return;
+  for (const std::string& name : names.value())
+    if (name.starts_with(kNewBase)) static_cast<void>(RemoveIn(directory, InBases(name)));
+}
+
+std::optional<Error> MergeBase::DropSince(int directory, std::uint64_t since_ns) {
+  const auto names = BaseNames(directory);
+  if (!names) return names.error();
+  for (const std::string& name : names.value()) {
+    if (name.starts_with(kNewBase)) continue;
+    const auto base = Load(directory, name);
+    if (!base) return base.error();
+    if (base.value() && base.value()->created_ns_ < since_ns) continue;
+    if (auto error = RemoveIn(directory, InBases(name))) return error;
   }
   return std::nullopt;
 }
 
 Result<std::optional<MergeBase>> MergeBase::Load(int directory, const std::string& name) {
-  const std::string path = std::string(kBases) + "/" + name;
-  const Descriptor at(openat(directory, path.c_str(), kOpenBase));
+  const Descriptor at(openat(directory, InBases(name).c_str(), kOpenBase));
   if (!at.valid()) {
     if (errno == ENOENT) return std::optional<MergeBase>();
     return SystemError("openat", errno);

@@ -40,15 +40,27 @@ class MergeBase {
   // Larger files are kept without their contents.
   static constexpr std::uint64_t kMostBytes = std::uint64_t{128} << 20U;
 
-  // Keeps what `tree` has at each change, in the place of what was kept by this name. `directory`:
-  // of a transaction, open for reading. kSetup where the file system refuses; a file that can't be
-  // read is kept without its contents.
+  // Writes down what `tree` has at each change, for Promote. `directory`: of a transaction, open
+  // for reading. kSetup where the file system refuses; a file that can't be read is kept without
+  // its contents.
   //
   // `paths`: only the changes at these; of the others what `earlier` has, if it is given, stays.
-  static std::optional<Error> Keep(int directory, const std::string& name,
-                                   const std::vector<Change>& changes, const ScannedTree& tree,
-                                   const PathFilter& paths = {},
-                                   const MergeBase* earlier = nullptr);
+  static std::optional<Error> Stage(int directory, const std::string& name,
+                                    const std::vector<Change>& changes, const ScannedTree& tree,
+                                    const PathFilter& paths = {},
+                                    const MergeBase* earlier = nullptr);
+
+  // Puts what was staged last in the place of what was kept by this name. kSetup where nothing was,
+  // and where the file system refuses; there may be neither then, which makes more conflicts, never
+  // fewer.
+  static std::optional<Error> Promote(int directory, const std::string& name);
+
+  // Removes what was staged and not promoted. What can't be removed stays, and is never read.
+  static void DropStaged(int directory);
+
+  // Removes those that were kept at this moment (CLOCK_REALTIME, in nanoseconds) or later: the
+  // transaction goes back to before it.
+  static std::optional<Error> DropSince(int directory, std::uint64_t since_ns);
 
   // nullopt: there is none, or it is not whole, which makes more conflicts, never fewer.
   static Result<std::optional<MergeBase>> Load(int directory, const std::string& name);

@@ -319,6 +319,7 @@ void Transaction::Close() {
   LeaveOverlay();
   if (has_overlay) earlier_.Close(directory_.descriptor());
   earlier_ = EarlierOverlays();
+  MergeBase::DropStaged(directory_.descriptor());
   directory_.Release();
 }
 
@@ -378,10 +379,25 @@ std::optional<Error> Transaction::RollBack(const std::string& id) {
   if (NeedsRecovery(at)) return TornCommit();
   if (auto error = Unmount()) return error;
   workspace_.reset();  // also a copy, whose tree is replaced
+  // Before the files: what was merged since is to be merged again.
+  if (auto error = ForgetMergesSince(id)) {
+    static_cast<void>(Mount());
+    return error;
+  }
   auto error = RollBackTo(at, directory_.kept_names(), id, directory_.file_systems());
   if (!error) error = TakeMounted();
   static_cast<void>(Mount());  // where that fails, `Freshen` says why
   return error;
+}
+
+std::optional<Error> Transaction::ForgetMergesSince(const std::string& checkpoint) const {
+  const auto records = ListCheckpoints(directory_.descriptor());
+  if (!records) return records.error();
+  for (const CheckpointRecord& record : records.value())
+    if (record.id == checkpoint) {
+      return MergeBase::DropSince(directory_.descriptor(), record.created_ns);
+    }
+  return std::nullopt;
 }
 
 // Takes the ledger of the checkpoint, which has all changes: others are made from now on. The

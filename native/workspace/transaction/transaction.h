@@ -133,9 +133,9 @@ class Transaction {
   // From the oldest to the newest.
   Result<std::vector<CheckpointRecord>> Checkpoints();
 
-  // Makes the changes those of a checkpoint (checkpoints.h): mounts the overlay anew, or replaces
-  // the tree of the copy. All runs must have been ended. kInvalidValue if no checkpoint has this id
-  // any more.
+  // Makes the changes those of a checkpoint (checkpoints.h), and forgets what was merged since:
+  // mounts the overlay anew, or replaces the tree of the copy. All runs must have been ended.
+  // kInvalidValue if no checkpoint has this id any more.
   std::optional<Error> RollBack(const std::string& id);
 
   // Makes a transaction that begins as this one is now, in the same state directory, closed; its
@@ -154,9 +154,9 @@ class Transaction {
   // Changes nothing; commands may go on. As ChangesSince.
   Result<MergePlan> PlanMerge(Transaction& other, const PathFilter& paths, bool takes_all);
 
-  // Does it, all or nothing; what a death interrupts is done, or has not begun, when the
-  // transaction is resumed. All runs of this transaction must have been ended. What the other one
-  // has changed by now is no change of its own for the next merge of the two.
+  // Does what was planned last, all or nothing; what a death interrupts is done, or has not begun,
+  // when the transaction is resumed. All runs of this transaction must have been ended. What the
+  // other one had changed when that was planned is no change of its own for the next merge.
   std::optional<Error> Merge(Transaction& other, const MergeRequest& request);
 
   // Makes what only reports, and the look before a commit or a checkpoint, fail with kClosed soon.
@@ -179,8 +179,17 @@ class Transaction {
   };
   static Error WasClosed();
   std::optional<Error> FillFork(TransactionDirectory& fork, const Trees& trees);
+  std::optional<Error> ForgetMergesSince(const std::string& checkpoint) const;
   std::optional<Error> CheckOther(const Transaction& other) const;
+  Result<MergeSide> Seen();
   Result<MergeSide> SideOf(const Trees& trees);
+  // With both locks held.
+  struct Both {
+    ScannedTree host;
+    MergeSide ours;
+    MergeSide theirs;
+  };
+  Result<Both> LookAtBoth(Transaction& other);
   Result<std::vector<Change>> CompareSides(const MergeSide& own, const MergeSide& others,
                                            const PathFilter& paths);
   Result<std::optional<MergeBase>> FindBase(const Transaction& other) const;

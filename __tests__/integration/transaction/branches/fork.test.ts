@@ -1,20 +1,15 @@
 /** Forks of a transaction: they begin as it is, and go on apart. */
 
-import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout } from "node:timers/promises";
 import { expect, test } from "vitest";
 
-import { kNodeInside } from "../../support/node-arguments.js";
 import { BubblewrapNativeRunner, type Transaction } from "../../support/package.js";
-import { plainEnvironment } from "../../support/requirements.js";
 import { run } from "../../support/results.js";
 import { describeBackends, pastTick, project, treeOf } from "../../support/transactions.js";
-import { seenBy } from "./branch-trees.js";
-
-const kDist = new URL("../../../../dist/index.js", import.meta.url).href;
+import { killedHost, seenBy } from "./branch-trees.js";
 
 /** Changes of each kind. */
 const kChange = `echo mine > a.txt; rm gone.txt; mkdir -p dir/deep; echo x > dir/deep/file; ln -s a.txt link
@@ -191,22 +186,10 @@ describeBackends("a fork", (openTransaction, backend) => {
     let whole = 0;
     for (let round = 0; round < 6; round += 1) {
       const script = `
-        const { BubblewrapNativeRunner } = await import(${JSON.stringify(kDist)});
-        const runner = new BubblewrapNativeRunner({ shadowDir: ${JSON.stringify(workspace)}, prewarm: 0 });
-        const options = { directory: ${JSON.stringify(state)} };
         const transaction = await runner.resumeTransaction(${JSON.stringify(transaction.id)}, options);
-        process.stdout.write("now");
+        begin();
         for (;;) await transaction.fork();`;
-      const [program = "", ...args] = [...kNodeInside, "--input-type=module", "-e", script];
-      const host = spawn(program, args, {
-        env: plainEnvironment(),
-        stdio: ["ignore", "pipe", "inherit"],
-      });
-      const ended = once(host, "exit");
-      await once(host.stdout as NodeJS.ReadableStream, "data");
-      await setTimeout(15 + round * 9);
-      host.kill("SIGKILL");
-      await ended;
+      await killedHost({ workspace, state }, script, 15 + round * 9);
       for (const { id, parent } of await runner.transactions({ directory: state })) {
         if (parent === undefined) continue;
         const fork = await runner.resumeTransaction(id, { directory: state });

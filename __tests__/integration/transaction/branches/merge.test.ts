@@ -1,21 +1,16 @@
 /** What becomes of two branches: they are compared, merged three ways and adopted. */
 
-import { spawn } from "node:child_process";
-import { once } from "node:events";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { setTimeout } from "node:timers/promises";
 import { expect, test } from "vitest";
-
-import { kNodeInside } from "../../support/node-arguments.js";
+import { membershipOf } from "../../../../lib/runners/transactions/membership.js";
 import type { Transaction } from "../../support/package.js";
-import { plainEnvironment } from "../../support/requirements.js";
 import { run } from "../../support/results.js";
 import { tempDirectory } from "../../support/temp.js";
 import { describeBackends, pastTick } from "../../support/transactions.js";
-import { linesOf, seenBy } from "./branch-trees.js";
+import { killedHost, linesOf, seenBy } from "./branch-trees.js";
 
-const kDist = new URL("../../../../dist/index.js", import.meta.url).href;
 const kTwenty = linesOf(...Array.from({ length: 20 }, (_, at) => `line ${at + 1}`));
 
 function twenty(): string {
@@ -70,6 +65,12 @@ const kCases: Record<string, Case> = {
     ours: "chmod 755 text.txt",
     theirs: "sed -i 's/line 3$/theirs/' text.txt",
     holds: "[ -x text.txt ] && grep -q theirs text.txt",
+  },
+  "a text that nobody may write to": {
+    before: "chmod 444 text.txt",
+    ours: "sed -i 's/line 3$/ours/' text.txt",
+    theirs: "sed -i 's/line 15$/theirs/' text.txt",
+    holds: "grep -q ours text.txt && grep -q theirs text.txt && [ $(stat -c %a text.txt) = 444 ]",
   },
   "a file that they renamed and we changed": {
     ours: "sed -i 's/line 3$/ours/' text.txt",
@@ -148,6 +149,11 @@ const kCases: Record<string, Case> = {
     theirs: "echo 1 > dir/theirs",
     conflict: ["dir/theirs", /no directory/],
   },
+  "a file that they renamed below what is no directory here": {
+    ours: "sed -i 's/line 3$/ours/' text.txt; echo ours > sub",
+    theirs: "mkdir sub; mv text.txt sub/renamed.txt",
+    conflict: ["text.txt", /changed here, deleted there/],
+  },
   "no directory there, in which we made something": {
     ours: "echo 1 > dir/ours",
     theirs: "rm -r dir; echo file > dir",
@@ -156,12 +162,11 @@ const kCases: Record<string, Case> = {
 };
 
 describeBackends("a merge", (openTransaction) => {
-  async function parted({
-    before = "true",
-    ours,
-    theirs,
-  }: Pick<Case, "before" | "ours" | "theirs">) {
-    const opened = await openTransaction(twenty());
+  async function parted(
+    { before = "true", ours, theirs }: Pick<Case, "before" | "ours" | "theirs">,
+    options: Parameters<typeof openTransaction>[1] = {},
+  ) {
+    const opened = await openTransaction(twenty(), options);
     const { transaction } = opened;
     expect(await run(transaction, before)).toMatchObject({ exitCode: 0, err: "" });
     const fork = await transaction.fork();
@@ -241,6 +246,48 @@ describeBackends("a merge", (openTransaction) => {
     expect(merged).toEqual(["dir/in.txt", "new", "other.txt"]);
     expect(await fork.changes({ since: transaction })).toMatchObject([{ path: "text.txt" }]);
     expect((await transaction.merge(fork)).merged).toEqual([]);
+    await runner.close();
+  });
+
+  test("loses nothing that the other side changes between the plan and the merge", async () => {
+    // The addon is asked directly, so nothing of the runner's may stand in the transaction.
+    const { transaction, fork, runner } = await parted(
+      {
+        ours: "sed -i 's/line 3$/ours/' text.txt",
+        theirs: "sed -i 's/line 15$/theirs/' text.txt; echo 1 > one",
+      },
+      { clone: "never" },
+    );
+    const [ours, theirs] = [transaction, fork].map((each) => membershipOf(each, "each").handle);
+    if (!ours || !theirs) throw new Error("two transactions");
+    const steps = await ours.planMerge({ from: theirs });
+    expect(steps.map(({ path }) => path)).toEqual(["one", "text.txt"]);
+    await run(fork, "sed -i 's/line 18$/later/' text.txt; echo 2 > two; rm other.txt");
+    const files = [{ path: "text.txt", mode: 0o100644, contents: Buffer.from("merged\n") }];
+    const request = { theirs: [{ path: "one", mode: 0 }], files, removed: [] };
+    await ours.merge({ ...request, from: theirs });
+    const later = await transaction.merge(fork, { onConflict: "theirs" });
+    expect(later.merged).toEqual(["other.txt", "text.txt", "two"]);
+    await runner.close();
+  });
+
+  test("that was rolled back can be made again; a fork that went back takes nothing away", async () => {
+    const { transaction, fork, runner } = await parted({
+      ours: "echo 1 > ours",
+      theirs: "echo 1 > theirs",
+    });
+    const { id } = await transaction.checkpoint();
+    await run(transaction, "echo 2 > after");
+    const second = await transaction.fork();
+    await transaction.merge(fork);
+    await transaction.rollback(id);
+    expect((await run(transaction, "ls")).out).not.toContain("theirs");
+    expect((await transaction.merge(fork)).merged).toEqual(["theirs"]);
+    await run(transaction, "echo 2 > after");
+    await second.rollback(id);
+    expect((await run(second, "ls")).out).not.toContain("after");
+    expect((await transaction.merge(second)).merged).toEqual([]);
+    expect((await run(transaction, "cat after")).out).toBe("2");
     await runner.close();
   });
 
@@ -410,23 +457,10 @@ describeBackends("a merge", (openTransaction) => {
       await again.close();
       await other.close();
       const script = `
-        const { BubblewrapNativeRunner } = await import(${JSON.stringify(kDist)});
-        const runner = new BubblewrapNativeRunner({ shadowDir: ${JSON.stringify(workspace)}, prewarm: 0 });
-        const options = { directory: ${JSON.stringify(state)} };
         const [ours, theirs] = await Promise.all(${JSON.stringify(ids)}.map((id) => runner.resumeTransaction(id, options)));
-        process.stdout.write("now");
-        await ours.merge(theirs);
-        process.stdout.write("done");`;
-      const [program = "", ...args] = [...kNodeInside, "--input-type=module", "-e", script];
-      const host = spawn(program, args, {
-        env: plainEnvironment(),
-        stdio: ["ignore", "pipe", "inherit"],
-      });
-      const ended = once(host, "exit");
-      await once(host.stdout as NodeJS.ReadableStream, "data");
-      await setTimeout(20 + round * 12);
-      host.kill("SIGKILL");
-      await ended;
+        begin();
+        await ours.merge(theirs);`;
+      await killedHost({ workspace, state }, script, 20 + round * 12);
       const resumed = await runner.resumeTransaction(again.id, { directory: state });
       const now = await seenBy(resumed);
       expect([before, after]).toContain(now);

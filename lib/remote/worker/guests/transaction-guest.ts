@@ -127,8 +127,8 @@ export class TransactionGuest implements Guest {
         return { value: null, ...kNothing };
       }
       this.#transaction = transaction;
-      const { id, backend, backendReason, recovered } = transaction;
-      host.began(toPlain({ id, backend, backendReason, recovered }, "transaction"));
+      const { id, parent, backend, backendReason, recovered } = transaction;
+      host.began(toPlain({ id, parent, backend, backendReason, recovered }, "transaction"));
       await this.#over.promise;
       await transaction.close();
       return { value: this.#why, ...kNothing };
