@@ -31,6 +31,34 @@ describeBackends("what a death has left", (open) => {
     expect(readdirSync(workspace).sort()).toEqual(["a.txt", "b.txt", "gone.txt", "run.sh"]);
   });
 
+  test("a directory that was being made is removed, but none that somebody makes, or has made", async () => {
+    const { runner, state, transaction } = await open(project());
+    const leave = (id: string, ...files: string[]) => {
+      mkdirSync(join(state, id, "upper", "deep"), { recursive: true });
+      for (const file of files) writeFileSync(join(state, id, file), "");
+      return join(state, id);
+    };
+    const left = leave("0123456789ab", "lock", "upper/deep/file");
+    const making = leave("1123456789ab", "lock");
+    const begun = leave("2123456789ab", "lock.new");
+    const other = leave("by-somebody-else", "lock");
+    await transaction.close();
+    const holder = spawn("flock", ["-x", join(making, "lock"), "-c", "echo held; cat"], {
+      stdio: ["pipe", "pipe", "inherit"],
+    });
+    await once(holder.stdout, "data");
+    const next = await runner.openTransaction({ directory: state });
+    expect(existsSync(left)).toBe(false);
+    for (const each of [making, begun, other]) expect(existsSync(each)).toBe(true);
+    expect(existsSync(join(state, transaction.id, "record"))).toBe(true);
+    holder.stdin.end();
+    await once(holder, "close");
+    await (await next.fork()).discard();
+    expect(existsSync(making)).toBe(false);
+    await next.discard();
+    await runner.close();
+  });
+
   test("one that another process is discarding is left to it", async () => {
     const { runner, state } = await open(project());
     const left = leaveDiscarded(state);

@@ -98,6 +98,8 @@ constexpr mode_t kOwnersDirectory = 0700;
 constexpr mode_t kOwnersFile = 0600;
 constexpr const char* kRecord = "record";
 constexpr std::size_t kMostRecord = std::size_t{64} << 10U;  // bytes; a path has 4,096 at most
+constexpr const char* kLock = "lock";
+constexpr const char* kNewLock = "lock.new";
 constexpr const char* kLedger = "ledger";
 constexpr std::string_view kDiscarded = "discarded-";  // no transaction's name
 
@@ -174,20 +176,38 @@ std::optional<Error> RemoveBelow(int directory, const std::string& name) {
   return SystemError("rm of a transaction's directory", why.number);
 }
 
-// Removes the directories of transactions whose process died while it discarded them. What fails is
-// left for the next one.
-void SweepDiscarded(int state) {
+bool HasRecord(int directory) {
+  return faccessat(directory, kRecord, F_OK, AT_SYMLINK_NOFOLLOW) == 0 || errno != ENOENT;
+}
+
+// Whether a process died while it made this one: it has a lock that nobody holds, and no record.
+// `lock` holds it then. Whoever makes one holds the lock before that has its name.
+bool IsUnfinished(int directory, Descriptor* lock) {
+  if (HasRecord(directory)) return false;
+  *lock = Descriptor(openat(directory, kLock, O_RDWR | O_NOFOLLOW | O_CLOEXEC));
+  return lock->valid() && flock(lock->get(), LOCK_EX | LOCK_NB) == 0 && !HasRecord(directory);
+}
+
+// Removes the directories of transactions whose process died while it discarded or made them. What
+// fails is left for the next one.
+void SweepLeftovers(int state) {
   auto copy = DuplicateOf(state);
   if (!copy) return;
   const ScannedDirectory directory(std::move(*copy));
   const auto names = directory.Names();
   if (!names) return;
   for (const std::string& name : names.value()) {
-    if (!name.starts_with(kDiscarded) || !IsTransactionId(name.substr(kDiscarded.size()))) continue;
+    const bool was_discarded =
+        name.starts_with(kDiscarded) && IsTransactionId(name.substr(kDiscarded.size()));
+    if (!was_discarded && !IsTransactionId(name)) continue;
     constexpr int kDirectory = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
     const Descriptor left(openat(state, name.c_str(), kDirectory));
-    if (!left.valid() || flock(left.get(), LOCK_EX | LOCK_NB) != 0) continue;
-    static_cast<void>(RemoveBelow(state, name));
+    Descriptor lock;
+    if (!left.valid() || (!was_discarded && !IsUnfinished(left.get(), &lock))) continue;
+    if (flock(left.get(), LOCK_EX | LOCK_NB) != 0) continue;
+    const std::string gone = was_discarded ? name : std::string(kDiscarded) + name;
+    if (!was_discarded && renameat(state, name.c_str(), state, gone.c_str()) != 0) continue;
+    static_cast<void>(RemoveBelow(state, gone));
   }
 }
 
@@ -219,7 +239,7 @@ Result<TransactionDirectory> TransactionDirectory::MakeOf(const std::string& sta
   auto readable = OpenPath(base->path.c_str(), O_RDONLY | O_DIRECTORY);
   if (!readable) return readable.error();
   made.state_ = std::move(*readable);
-  SweepDiscarded(made.state_.get());
+  SweepLeftovers(made.state_.get());
   made.record_ = {std::move(*id), workspace.path,
                   *identity,      kind == Kind::kCopy ? kCopyBackend : kOverlayBackend,
                   NowNs(),        parent};
@@ -251,7 +271,7 @@ Result<TransactionDirectory> TransactionDirectory::Open(const std::string& state
     return SystemError("openat", errno);
   }
   const int at = found.directory_.get();
-  found.lock_ = Descriptor(openat(at, "lock", O_RDWR | O_NOFOLLOW | O_CLOEXEC));
+  found.lock_ = Descriptor(openat(at, kLock, O_RDWR | O_NOFOLLOW | O_CLOEXEC));
   if (!found.lock_.valid()) return SystemError("openat", errno);
   if (!TakeLock(found.lock_.get())) {
     return Error{ErrorCode::kSetup,
@@ -274,9 +294,10 @@ Result<TransactionDirectory> TransactionDirectory::Open(const std::string& state
 
 std::optional<Error> TransactionDirectory::Fill(const Workspace& workspace) {
   const int at = directory_.get();
-  lock_ = Descriptor(openat(at, "lock", O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, kOwnersFile));
+  lock_ = Descriptor(openat(at, kNewLock, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, kOwnersFile));
   if (!lock_.valid()) return SystemError("openat", errno);
   if (flock(lock_.get(), LOCK_EX | LOCK_NB) != 0) return SystemError("flock", errno);
+  if (renameat(at, kNewLock, at, kLock) != 0) return SystemError("renameat", errno);
   if (is_copy()) {
     auto tree = MakeDirectory(at, kCopyNames.tree);
     return tree ? std::nullopt : std::optional(tree.error());
@@ -385,7 +406,7 @@ std::vector<CacheOverlay> TransactionDirectory::CachesOf(std::vector<CacheOverla
 
 std::optional<Error> TransactionDirectory::Remove() {
   const std::string gone = std::string(kDiscarded) + record_.id;
-  // SweepDiscarded leaves a directory with this lock alone.
+  // SweepLeftovers leaves a directory with this lock alone.
   static_cast<void>(flock(directory_.get(), LOCK_EX | LOCK_NB));
   if (renameat(state_.get(), record_.id.c_str(), state_.get(), gone.c_str()) != 0 &&
       errno != ENOENT) {
@@ -404,7 +425,7 @@ constexpr int kNoLink = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXE
 // Nobody can look at a lock but by taking it: shared, so that others may look too, and for a moment
 // that whoever opens it waits for (TransactionDirectory::Open).
 std::optional<bool> IsHeld(int transaction) {
-  const Descriptor lock(openat(transaction, "lock", kNoLink));
+  const Descriptor lock(openat(transaction, kLock, kNoLink));
   if (!lock.valid()) return std::nullopt;
   return flock(lock.get(), LOCK_SH | LOCK_NB) != 0;
 }
