@@ -187,9 +187,10 @@ describeBackends("a fork", (openTransaction, backend) => {
     for (let round = 0; round < 6; round += 1) {
       const script = `
         const transaction = await runner.resumeTransaction(${JSON.stringify(transaction.id)}, options);
+        await transaction.fork();
         begin();
         for (;;) await transaction.fork();`;
-      await killedHost({ workspace, state }, script, 15 + round * 9);
+      await killedHost({ workspace, state }, script, round * 9);
       for (const { id, parent } of await runner.transactions({ directory: state })) {
         if (parent === undefined) continue;
         const fork = await runner.resumeTransaction(id, { directory: state });
