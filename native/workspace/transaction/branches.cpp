@@ -1,5 +1,4 @@
 #include <fcntl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -15,6 +14,7 @@
 #include "workspace/transaction/checkpoints.h"
 #include "workspace/transaction/merge.h"
 #include "workspace/transaction/merge_base.h"
+#include "workspace/transaction/own_files.h"
 #include "workspace/transaction/transaction.h"
 #include "workspace/tree/stopping.h"
 
@@ -25,14 +25,7 @@ namespace {
 
 constexpr const char* kOwnHome = "home";
 constexpr const char* kOwnCaches = "caches";
-constexpr int kOpenOwn = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
-
-Result<Descriptor> MakeIn(int directory, const std::string& name) {
-  if (mkdirat(directory, name.c_str(), S_IRWXU) != 0) return SystemError("mkdirat", errno);
-  const int opened = openat(directory, name.c_str(), kOpenOwn);
-  if (opened < 0) return SystemError("openat", errno);
-  return Descriptor(opened);
-}
+constexpr int kOpenBranch = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
 
 // Copies a directory of a transaction, where there is one, while commands may write in it.
 std::optional<Error> CopyAlong(int from, int to, const std::string& name) {
@@ -40,7 +33,7 @@ std::optional<Error> CopyAlong(int from, int to, const std::string& name) {
   Descriptor source(openat(from, name.c_str(), kPlace));
   if (!source.valid() && errno == ENOENT) return std::nullopt;
   if (!source.valid()) return SystemError("openat", errno);
-  const auto made = MakeIn(to, name);
+  const auto made = MakeOwn(to, name);
   if (!made) return made.error();
   return TreeCopier(TreeCopier::Gone::kIsPassedOver)
       .Copy(ScannedTree(std::move(source), true), made.value().get());
@@ -48,17 +41,17 @@ std::optional<Error> CopyAlong(int from, int to, const std::string& name) {
 
 // Of each cache what commands have written; what its overlay needs is made when it is mounted.
 std::optional<Error> CopyCaches(int from, int to) {
-  Descriptor source(openat(from, kOwnCaches, kOpenOwn));
+  Descriptor source(openat(from, kOwnCaches, kOpenBranch));
   if (!source.valid() && errno == ENOENT) return std::nullopt;
   if (!source.valid()) return SystemError("openat", errno);
   const ScannedDirectory caches(std::move(source));
   const auto names = caches.Names();
   if (!names) return names.error();
-  const auto made = MakeIn(to, kOwnCaches);
+  const auto made = MakeOwn(to, kOwnCaches);
   if (!made) return made.error();
   for (const std::string& name : names.value()) {
-    const Descriptor cache(openat(caches.descriptor(), name.c_str(), kOpenOwn));
-    const auto into = MakeIn(made.value().get(), name);
+    const Descriptor cache(openat(caches.descriptor(), name.c_str(), kOpenBranch));
+    const auto into = MakeOwn(made.value().get(), name);
     if (!into) return into.error();
     if (!cache.valid()) continue;
     if (auto error = CopyAlong(cache.get(), into.value().get(), "upper")) return error;
@@ -343,7 +336,7 @@ std::optional<Error> Transaction::Merge(Transaction& other, const MergeRequest& 
       return WithFileSystems(directory_.file_systems(), EncodeManifest(manifest.value()));
     }
     if (auto error = TreeCopier().Copy(from, next)) return *error;
-    const auto work = MakeIn(at, NextWork());
+    const auto work = MakeOwn(at, NextWork());
     if (!work) return work.error();
     auto workspace = OpenWorkspace(directory_.record().workspace);
     if (!workspace) return workspace.error();

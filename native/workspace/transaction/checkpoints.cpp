@@ -14,53 +14,12 @@
 #include "supervise/os/descriptor.h"
 #include "supervise/os/file.h"
 #include "workspace/copy/tree_copier.h"
-#include "workspace/files/directory_entries.h"
-#include "workspace/tree/beneath.h"
+#include "workspace/transaction/own_files.h"
 #include "workspace/tree/scanned_tree.h"
 #include "workspace/tree/staged_file.h"
 
 namespace native_runner {
 namespace {
-
-// What a transaction keeps in its own directory, by names that nobody else changes. `directory` is
-// open for reading. kSetup where the file system refuses.
-
-Result<Descriptor> OpenOwn(int directory, const std::string& name) {
-  constexpr int kFlags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
-  const int opened = openat(directory, name.c_str(), kFlags);
-  if (opened < 0) return SystemError("openat", errno);
-  return Descriptor(opened);
-}
-
-// Makes an empty directory (0700), and opens it for reading.
-Result<Descriptor> MakeOwn(int directory, const std::string& name) {
-  if (mkdirat(directory, name.c_str(), S_IRWXU) != 0) return SystemError("mkdirat", errno);
-  return OpenOwn(directory, name);
-}
-
-// Whether there is anything of this name: what can't be looked for is not what is missing.
-Result<bool> HoldsOwn(int directory, const std::string& name) {
-  if (faccessat(directory, name.c_str(), F_OK, AT_SYMLINK_NOFOLLOW) == 0) return true;
-  if (errno == ENOENT) return false;
-  return SystemError("faccessat", errno);
-}
-
-// With all that is below; what is not there is no error.
-std::optional<Error> RemoveOwn(int directory, const std::string& name) {
-  auto copy = DuplicateOf(directory);
-  if (!copy) return copy.error();
-  const auto removed = RemoveEntry(Beneath::Of(std::move(*copy)), name, true);
-  if (removed) return std::nullopt;
-  const FileError& why = removed.error();
-  if (why.kind == FileError::Kind::kSandbox) return why.sandbox;
-  if (why.number == ENOENT) return std::nullopt;
-  return SystemError("rm in a transaction's directory", why.number);
-}
-
-std::optional<Error> RenameOwn(int directory, const std::string& from, const std::string& to) {
-  if (renameat(directory, from.c_str(), directory, to.c_str()) == 0) return std::nullopt;
-  return SystemError("renameat", errno);
-}
 
 bool IsLater(const Node& node, std::uint64_t since_ns) {
   const std::uint32_t wanted = node.is_directory() ? S_IRWXU : S_IRUSR;

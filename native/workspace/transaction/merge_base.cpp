@@ -10,9 +10,7 @@
 #include <utility>
 
 #include "policy/transaction/host_file.h"
-#include "workspace/copy/copy_entry.h"
-#include "workspace/files/directory_entries.h"
-#include "workspace/tree/beneath.h"
+#include "workspace/transaction/own_files.h"
 #include "workspace/tree/staged_file.h"
 
 namespace native_runner {
@@ -27,15 +25,6 @@ constexpr mode_t kOwnersAlone = 0600;
 constexpr int kOpenBase = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
 constexpr std::size_t kBaseBlock = std::size_t{128} << 10U;
 
-Result<Descriptor> OpenMade(int directory, const std::string& name) {
-  if (mkdirat(directory, name.c_str(), S_IRWXU) != 0 && errno != EEXIST) {
-    return SystemError("mkdirat", errno);
-  }
-  const int opened = openat(directory, name.c_str(), kOpenBase);
-  if (opened < 0) return SystemError("openat", errno);
-  return Descriptor(opened);
-}
-
 std::string InBases(const std::string& name) {
   return std::string(kBases) + "/" + name;
 }
@@ -46,14 +35,6 @@ Result<std::vector<std::string>> BaseNames(int directory) {
   if (!all.valid() && errno == ENOENT) return std::vector<std::string>();
   if (!all.valid()) return SystemError("openat", errno);
   return ScannedDirectory(std::move(all)).Names();
-}
-
-std::optional<Error> RemoveIn(int directory, const std::string& name) {
-  auto own = DuplicateOf(directory);
-  if (!own) return own.error();
-  const auto removed = RemoveEntry(Beneath::Of(std::move(*own)), name, true);
-  if (removed || removed.error().number == ENOENT) return std::nullopt;
-  return SystemError("rm of a merge base", removed.error().number);
 }
 
 // Appends what a file has from there on to the data; false where it can't be read, or written.
@@ -102,11 +83,11 @@ bool Take(std::string_view* rest, std::string* path, MergeBase::Entry* entry) {
 std::optional<Error> MergeBase::Stage(int directory, const std::string& name,
                                       const std::vector<Change>& changes, const ScannedTree& tree,
                                       const PathFilter& paths, const MergeBase* earlier) {
-  const auto all = OpenMade(directory, kBases);
+  const auto all = OpenOrMakeOwn(directory, kBases);
   if (!all) return all.error();
   const std::string staged = kNewBase + name;
-  if (auto error = RemoveIn(all.value().get(), staged)) return error;
-  const auto made = OpenMade(all.value().get(), staged);
+  if (auto error = RemoveOwn(all.value().get(), staged)) return error;
+  const auto made = OpenOrMakeOwn(all.value().get(), staged);
   if (!made) return made.error();
   const Descriptor data(openat(made.value().get(), kBaseData,
                                O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, kOwnersAlone));
@@ -150,19 +131,18 @@ std::optional<Error> MergeBase::Stage(int directory, const std::string& name,
 }
 
 std::optional<Error> MergeBase::Promote(int directory, const std::string& name) {
-  const auto all = OpenMade(directory, kBases);
+  const auto all = OpenOrMakeOwn(directory, kBases);
   if (!all) return all.error();
   const int at = all.value().get();
-  if (auto error = RemoveIn(at, name)) return error;
-  if (renameat(at, (kNewBase + name).c_str(), at, name.c_str()) == 0) return std::nullopt;
-  return SystemError("renameat", errno);
+  if (auto error = RemoveOwn(at, name)) return error;
+  return RenameOwn(at, kNewBase + name, name);
 }
 
 void MergeBase::DropStaged(int directory) {
   const auto names = BaseNames(directory);
   if (!names) return;
   for (const std::string& name : names.value())
-    if (name.starts_with(kNewBase)) static_cast<void>(RemoveIn(directory, InBases(name)));
+    if (name.starts_with(kNewBase)) static_cast<void>(RemoveOwn(directory, InBases(name)));
 }
 
 std::optional<Error> MergeBase::DropSince(int directory, std::uint64_t since_ns) {
@@ -173,7 +153,7 @@ std::optional<Error> MergeBase::DropSince(int directory, std::uint64_t since_ns)
     const auto base = Load(directory, name);
     if (!base) return base.error();
     if (base.value() && base.value()->created_ns_ < since_ns) continue;
-    if (auto error = RemoveIn(directory, InBases(name))) return error;
+    if (auto error = RemoveOwn(directory, InBases(name))) return error;
   }
   return std::nullopt;
 }

@@ -15,8 +15,7 @@
 #include "policy/text/path.h"
 #include "policy/text/text.h"
 #include "workspace/changes/same_file.h"
-#include "workspace/files/directory_entries.h"
-#include "workspace/tree/beneath.h"
+#include "workspace/transaction/own_files.h"
 #include "workspace/tree/file_systems.h"
 #include "workspace/tree/scanned_tree.h"
 #include "workspace/tree/staged_file.h"
@@ -94,7 +93,6 @@ Result<std::optional<Workspace>> FindStateDirectory(const std::string& path) {
   return OpenChecked(path);
 }
 
-constexpr mode_t kOwnersDirectory = 0700;
 constexpr mode_t kOwnersFile = 0600;
 constexpr const char* kRecord = "record";
 constexpr std::size_t kMostRecord = std::size_t{64} << 10U;  // bytes; a path has 4,096 at most
@@ -113,13 +111,6 @@ Error LiesIn(const std::string& state, const std::string& workspace) {
 Error NoSuch(const std::string& id) {
   return Error{ErrorCode::kInvalidValue, "there is no transaction " + QuotedShort(id) + " here",
                "`transactions()` tells which there are"};
-}
-
-Result<Descriptor> MakeDirectory(int parent, const char* name) {
-  if (mkdirat(parent, name, kOwnersDirectory) != 0) return SystemError("mkdirat", errno);
-  const int made = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-  if (made < 0) return SystemError("openat", errno);
-  return Descriptor(made);
 }
 
 // Whether the lock is ours now. Those are waited for who have it for a moment: who lists
@@ -165,17 +156,6 @@ std::optional<Error> LookLike(int directory, int workspace) {
   return std::nullopt;
 }
 
-// With all that is below; what is not there is no error.
-std::optional<Error> RemoveBelow(int directory, const std::string& name) {
-  auto copy = DuplicateOf(directory);
-  if (!copy) return copy.error();
-  const auto removed = RemoveEntry(Beneath::Of(std::move(*copy)), name, true);
-  if (removed || removed.error().number == ENOENT) return std::nullopt;
-  const FileError& why = removed.error();
-  if (why.kind == FileError::Kind::kSandbox) return why.sandbox;
-  return SystemError("rm of a transaction's directory", why.number);
-}
-
 bool HasRecord(int directory) {
   return faccessat(directory, kRecord, F_OK, AT_SYMLINK_NOFOLLOW) == 0 || errno != ENOENT;
 }
@@ -207,7 +187,7 @@ void SweepLeftovers(int state) {
     if (flock(left.get(), LOCK_EX | LOCK_NB) != 0) continue;
     const std::string gone = was_discarded ? name : std::string(kDiscarded) + name;
     if (!was_discarded && renameat(state, name.c_str(), state, gone.c_str()) != 0) continue;
-    static_cast<void>(RemoveBelow(state, gone));
+    static_cast<void>(RemoveOwn(state, gone));
   }
 }
 
@@ -243,7 +223,7 @@ Result<TransactionDirectory> TransactionDirectory::MakeOf(const std::string& sta
   made.record_ = {std::move(*id), workspace.path,
                   *identity,      kind == Kind::kCopy ? kCopyBackend : kOverlayBackend,
                   NowNs(),        parent};
-  auto directory = MakeDirectory(made.state_.get(), made.record_.id.c_str());
+  auto directory = MakeOwn(made.state_.get(), made.record_.id);
   if (!directory) return directory.error();
   made.directory_ = std::move(*directory);
   made.NoteFileSystems(workspace.directory.get());
@@ -299,12 +279,12 @@ std::optional<Error> TransactionDirectory::Fill(const Workspace& workspace) {
   if (flock(lock_.get(), LOCK_EX | LOCK_NB) != 0) return SystemError("flock", errno);
   if (renameat(at, kNewLock, at, kLock) != 0) return SystemError("renameat", errno);
   if (is_copy()) {
-    auto tree = MakeDirectory(at, kCopyNames.tree);
+    auto tree = MakeOwn(at, kCopyNames.tree);
     return tree ? std::nullopt : std::optional(tree.error());
   }
-  auto work = MakeDirectory(at, "work");
+  auto work = MakeOwn(at, "work");
   if (!work) return work.error();
-  auto upper = MakeDirectory(at, "upper");
+  auto upper = MakeOwn(at, "upper");
   if (!upper) return upper.error();
   if (auto error = LookLike(upper->get(), workspace.directory.get())) return error;
   return record_.parent.empty() ? WriteRecord() : std::nullopt;
@@ -412,7 +392,7 @@ std::optional<Error> TransactionDirectory::Remove() {
       errno != ENOENT) {
     return SystemError("renameat", errno);
   }
-  if (auto error = RemoveBelow(state_.get(), gone)) return error;
+  if (auto error = RemoveOwn(state_.get(), gone)) return error;
   Release();
   return std::nullopt;
 }

@@ -1,0 +1,58 @@
+#include "workspace/transaction/own_files.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <utility>
+
+#include "supervise/os/file.h"
+#include "workspace/files/directory_entries.h"
+#include "workspace/tree/beneath.h"
+
+namespace native_runner {
+
+Result<Descriptor> OpenOwn(int directory, const std::string& name) {
+  constexpr int kFlags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
+  const int opened = openat(directory, name.c_str(), kFlags);
+  if (opened < 0) return SystemError("openat", errno);
+  return Descriptor(opened);
+}
+
+Result<Descriptor> MakeOwn(int directory, const std::string& name) {
+  if (mkdirat(directory, name.c_str(), S_IRWXU) != 0) return SystemError("mkdirat", errno);
+  return OpenOwn(directory, name);
+}
+
+Result<Descriptor> OpenOrMakeOwn(int directory, const std::string& name) {
+  if (mkdirat(directory, name.c_str(), S_IRWXU) != 0 && errno != EEXIST) {
+    return SystemError("mkdirat", errno);
+  }
+  return OpenOwn(directory, name);
+}
+
+Result<bool> HoldsOwn(int directory, const std::string& name) {
+  if (faccessat(directory, name.c_str(), F_OK, AT_SYMLINK_NOFOLLOW) == 0) return true;
+  if (errno == ENOENT) return false;
+  return SystemError("faccessat", errno);
+}
+
+std::optional<Error> RemoveOwn(int directory, const std::string& name) {
+  auto copy = DuplicateOf(directory);
+  if (!copy) return copy.error();
+  const auto removed = RemoveEntry(Beneath::Of(std::move(*copy)), name, true);
+  if (removed) return std::nullopt;
+  const FileError& why = removed.error();
+  if (why.kind == FileError::Kind::kSandbox) return why.sandbox;
+  if (why.number == ENOENT) return std::nullopt;
+  return SystemError("rm in a transaction's directory", why.number);
+}
+
+std::optional<Error> RenameOwn(int directory, const std::string& from, const std::string& to) {
+  if (renameat(directory, from.c_str(), directory, to.c_str()) == 0) return std::nullopt;
+  return SystemError("renameat", errno);
+}
+
+}  // namespace native_runner

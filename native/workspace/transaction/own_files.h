@@ -1,0 +1,31 @@
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "policy/result.h"
+#include "supervise/os/descriptor.h"
+
+namespace native_runner {
+
+// What a transaction keeps in its own directory, by names that nobody else changes. `directory` is
+// open for reading. No link is followed at the last step. kSetup where the file system refuses. Any
+// thread; blocks as the file system does.
+
+Result<Descriptor> OpenOwn(int directory, const std::string& name);
+
+// Makes an empty directory (0700), and opens it for reading.
+Result<Descriptor> MakeOwn(int directory, const std::string& name);
+
+// The same, or opens the one that is there.
+Result<Descriptor> OpenOrMakeOwn(int directory, const std::string& name);
+
+// Whether there is anything of this name: what can't be looked for is not what is missing.
+Result<bool> HoldsOwn(int directory, const std::string& name);
+
+// With all that is below; what is not there is no error.
+std::optional<Error> RemoveOwn(int directory, const std::string& name);
+
+std::optional<Error> RenameOwn(int directory, const std::string& from, const std::string& to);
+
+}  // namespace native_runner
