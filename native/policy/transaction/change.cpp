@@ -56,6 +56,11 @@ PathFilter PathFilter::Exactly() const {
   return exact;
 }
 
+std::vector<std::string> PathFilter::paths() const {
+  if (has_all_) return {};
+  return {paths_.begin(), paths_.end()};
+}
+
 bool PathFilter::Has(std::string_view path) const {
   if (has_all_) return true;
   if (path == ".") path = "";

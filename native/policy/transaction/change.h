@@ -58,6 +58,9 @@ class PathFilter {
 
   bool Has(std::string_view path) const;
 
+  // What `Of` makes the same filter from; empty: it has every path.
+  std::vector<std::string> paths() const;
+
  private:
   bool has_all_ = true;
   bool is_exact_ = false;

@@ -59,19 +59,6 @@ std::optional<Error> CopyCaches(int from, int to) {
   return std::nullopt;
 }
 
-// The transactions that one comes from, itself first.
-std::vector<std::string> LineOf(const TransactionDirectory& directory) {
-  constexpr std::size_t kMost = 10'000;  // for records that lead in a circle
-  std::vector<std::string> line = {directory.record().id};
-  std::string parent = directory.record().parent;
-  while (!parent.empty() && line.size() < kMost) {
-    line.push_back(parent);
-    const auto record = directory.RecordOf(parent);
-    parent = record ? record->parent : std::string();
-  }
-  return line;
-}
-
 }  // namespace
 
 Result<std::string> Transaction::Fork() {
@@ -125,8 +112,15 @@ std::optional<Error> Transaction::FillFork(TransactionDirectory& fork, const Tre
   if (auto error = fork.KeepLedger(ledger_)) return error;
   const int from = directory_.descriptor();
   const int at = fork.descriptor();
-  if (auto error = MergeBase::Stage(at, id(), changes.value(), made)) return error;
-  if (auto error = MergeBase::Promote(at, id())) return error;
+  const KeptPaths::About about{NowNs(), directory_.record().workspace, {}};
+  const auto others = ReplacedSinceCopied();
+  if (!others) return others.error();
+  auto staged = StageBase(at, id(), about, changes.value(), made, others.value());
+  if (staged) return staged;
+  if (const auto added = AddStagedBase(at, id()); !added) return added.error();
+  TidyBases(from);
+  if (auto error = ShareBases(from, at, true)) return error;
+  if (auto error = ShareBases(at, from, true)) return error;
   if (auto error = CopyAlong(from, fork.descriptor(), kOwnHome)) return error;
   if (auto error = CopyCaches(from, fork.descriptor())) return error;
   return CopyCheckpoints(from, fork.descriptor(), directory_.kept_names(),
@@ -153,7 +147,7 @@ Result<MergeSide> Transaction::Seen() {
   auto root = DuplicateOf(workspace_->root.get());
   if (!root) return root.error();
   const Mounts mounts = copy_ ? Mounts::kEnter : Mounts::kStay;
-  return MergeSide{{}, workspace_, ScannedTree(std::move(*root), false, mounts)};
+  return MergeSide{{}, workspace_, ScannedTree(std::move(*root), false, mounts), copy_.has_value()};
 }
 
 Result<MergeSide> Transaction::SideOf(const Trees& trees) {
@@ -229,32 +223,9 @@ Result<std::string> Transaction::DiffSince(Transaction& other, const PathFilter&
   return MakePatch(both.value().ours.tree, both.value().theirs.tree, changes.value(), most);
 }
 
-Result<std::optional<MergeBase>> Transaction::FindBase(const Transaction& other) const {
-  auto own = MergeBase::Load(directory_.descriptor(), other.id());
-  if (!own) return own;
-  auto others = MergeBase::Load(other.directory_.descriptor(), id());
-  if (!others) return others;
-  if (*own && *others && (*others)->created_ns() > (*own)->created_ns()) return others;
-  if (*own) return own;
-  if (*others) return others;
-  // Where their lines part: what the last common one had, when the first of both was forked.
-  const auto line = LineOf(directory_);
-  const auto other_line = LineOf(other.directory_);
-  const auto common =
-      std::find_first_of(line.begin(), line.end(), other_line.begin(), other_line.end());
-  std::optional<MergeBase> found;
-  if (common == line.end()) return found;
-  for (const auto* each : {&line, &other_line}) {
-    const auto at = std::find(each->begin(), each->end(), *common);
-    if (at == each->begin()) continue;
-    const Descriptor directory = directory_.OpenOther(*std::prev(at));
-    if (!directory.valid()) continue;
-    auto base = MergeBase::Load(directory.get(), *common);
-    if (!base) return base;
-    const bool is_first = *base && (!found || (*base)->created_ns() < found->created_ns());
-    if (is_first) found = std::move(*base);
-  }
-  return found;
+Result<MergeBase> Transaction::BaseWith(const Transaction& other) const {
+  return MergeBase::Of(directory_.descriptor(), other.directory_.descriptor(),
+                       directory_.state_descriptor(), directory_.record().workspace);
 }
 
 Result<MergePlan> Transaction::PlanMerge(Transaction& other, const PathFilter& paths,
@@ -263,16 +234,18 @@ Result<MergePlan> Transaction::PlanMerge(Transaction& other, const PathFilter& p
   const std::scoped_lock lock(mutex_, other.mutex_);
   const auto both = LookAtBoth(other);
   if (!both) return both.error();
-  const auto found = FindBase(other);
-  if (!found) return found.error();
-  const MergeBase* base = found.value() ? &*found.value() : nullptr;
+  const auto base = BaseWith(other);
+  if (!base) return base.error();
   const auto& [host, ours, theirs] = both.value();
   // First: what they change from now on, planned or not, is a change for the next merge.
-  auto error = MergeBase::Stage(directory_.descriptor(), other.id(), theirs.changes, theirs.tree,
-                                paths, base);
+  const KeptPaths::About about{NowNs(), directory_.record().workspace, paths};
+  const auto others = other.ReplacedSinceCopied();
+  if (!others) return others.error();
+  auto error = StageBase(directory_.descriptor(), other.id(), about, theirs.changes, theirs.tree,
+                         others.value());
   if (error) return *error;
   const StopScope scope(&is_stopped_);
-  return PlanMergeOf(ours, theirs, base, host, paths, takes_all);
+  return PlanMergeOf(ours, theirs, base.value(), host, paths, takes_all);
 }
 
 // What the other one knows of the host's files at paths that are ours now too: a change of the
@@ -317,7 +290,7 @@ std::optional<Error> Transaction::Merge(Transaction& other, const MergeRequest& 
     paths.push_back(each.path);
   for (const auto& each : request.files)
     paths.push_back(each.path);
-  if (paths.empty()) return MergeBase::Promote(at, other.id());
+  if (paths.empty()) return Settle(other, request.paths);
   Ledger ledger = ledger_;
   TakeBaselines(other.ledger_, trees.value().lower, paths, &ledger);
   if (copy_) {
@@ -353,9 +326,45 @@ std::optional<Error> Transaction::Merge(Transaction& other, const MergeRequest& 
   if (!error) error = TakeMounted();
   static_cast<void>(Mount());  // where that fails, `Freshen` says why
   if (error) return error;
-  // One that can't be kept makes more conflicts at the next merge, never fewer.
-  static_cast<void>(MergeBase::Promote(at, other.id()));
+  // What can't be kept makes more conflicts at the next merge, never fewer.
+  static_cast<void>(Settle(other, request.paths));
   return std::nullopt;
+}
+
+// Before a commit: what it replaces on the host is the base of merges with those that have come from
+// the same states.
+std::optional<Error> Transaction::KeepReplacedBy(const std::vector<Change>& changes,
+                                                 const ScannedTree& host) const {
+  TidyReplacedOf(false);
+  if (!TidyBases(directory_.descriptor())) return std::nullopt;
+  return KeepReplaced(directory_.state_descriptor(), directory_.record().workspace, changes, host);
+}
+
+// A copy has the host's files of when it was made where it has not changed them.
+Result<std::set<std::string>> Transaction::ReplacedSinceCopied() const {
+  if (!copy_) return std::set<std::string>();
+  return ReplacedPaths(directory_.state_descriptor(), directory_.record().workspace);
+}
+
+void Transaction::TidyReplacedOf(bool without_own) const {
+  const int state = directory_.state_descriptor();
+  if (!HasReplaced(state)) return;
+  TidyReplaced(state, directory_.record().workspace, directory_.OldestOfSeveral(without_own));
+}
+
+// Both have come from what the other one had when the merge was planned, and this one from all that
+// it has come from.
+std::optional<Error> Transaction::Settle(const Transaction& other, const PathFilter& paths) const {
+  const int at = directory_.descriptor();
+  const int from = other.directory_.descriptor();
+  TidyBases(at);
+  const auto added = AddStagedBase(at, other.id());
+  if (!added) return added.error();
+  // A merge of some paths tells nothing of what the other one came from elsewhere.
+  if (paths.paths().empty()) {
+    if (auto error = ShareBases(from, at, false)) return error;
+  }
+  return ShareBases(at, from, false, added.value());
 }
 
 }  // namespace native_runner

@@ -66,20 +66,19 @@ bool IsFile(const Spot& spot) {
 
 class Planner {
  public:
-  Planner(const MergeSide& ours, const MergeSide& theirs, const MergeBase* base,
+  Planner(const MergeSide& ours, const MergeSide& theirs, const MergeBase& base,
           const ScannedTree& host)
       : ours_(ours), theirs_(theirs), base_(base), host_(host) {
-    Note(ours_.changes, &our_paths_);
-    Note(theirs_.changes, &their_paths_);
+    Note(ours_.changes, &our_changes_);
+    Note(theirs_.changes, &their_changes_);
   }
 
   Result<MergePlan> Run(const PathFilter& paths, bool takes_all) {
-    std::set<std::string> all = our_paths_;
-    all.insert(their_paths_.begin(), their_paths_.end());
-    if (base_ != nullptr) {
-      for (const auto& [path, entry] : base_->entries())
+    std::set<std::string> all;
+    for (const auto* changes : {&our_changes_, &their_changes_})
+      for (const auto& [path, change] : *changes)
         all.insert(path);
-    }
+    base_.AddPaths(&all);
     for (const std::string& path : all) {
       if (IsStopped()) return Error{ErrorCode::kClosed, "the transaction was closed", ""};
       if (!paths.Has(InTree(path))) continue;
@@ -93,9 +92,11 @@ class Planner {
   }
 
  private:
-  static void Note(const std::vector<Change>& changes, std::set<std::string>* paths) {
+  using ByPath = std::map<std::string, const Change*>;
+
+  static void Note(const std::vector<Change>& changes, ByPath* by_path) {
     for (const Change& change : changes)
-      paths->insert(change.path);
+      by_path->emplace(change.path, &change);
   }
 
   // A step that was made for a rename stands.
@@ -117,8 +118,8 @@ class Planner {
     if (AreAlike(path, here, there)) return std::nullopt;
     if (takes_all) {
       Add({path, MergeStep::Verdict::kTheirs});
-    } else if (HasChanged(path, there, their_paths_)) {
-      if (!HasChanged(path, here, our_paths_)) {
+    } else if (HasChanged(path, there, their_changes_)) {
+      if (!HasChanged(path, here, our_changes_)) {
         TakeTheirs(path, there);
       } else {
         return JudgeBoth(path, here, there);
@@ -150,10 +151,29 @@ class Planner {
     return false;
   }
 
+  // Where a side has what the host has now, or goes on from that, this is the best base.
+  bool IsFromHostsNow(const std::string& path, const MergeSide& side, const ByPath& changes) const {
+    const auto change = changes.find(path);
+    if (change != changes.end()) return !change->second->conflict;
+    if (!side.is_copy) return true;
+    const auto here = SpotOf(side.tree, path);
+    const auto host = SpotOf(host_, path);
+    return here && host && AreAlike(path, here.value(), host.value());
+  }
+
+  std::optional<MergeBase::Found> FindBase(const std::string& path) const {
+    const auto found = base_.Find(path);
+    const bool is_other = found && found->is_hosts &&
+                          IsFromHostsNow(path, ours_, our_changes_) &&
+                          IsFromHostsNow(path, theirs_, their_changes_);
+    return is_other ? std::nullopt : found;
+  }
+
   bool HasChanged(const std::string& path, const Spot& spot,
-                  const std::set<std::string>& changed) const {
-    const MergeBase::Entry* entry = base_ == nullptr ? nullptr : base_->Find(path);
-    if (entry == nullptr) return changed.count(path) != 0;
+                  const ByPath& changed) const {
+    const auto found = FindBase(path);
+    if (!found) return changed.count(path) != 0;
+    const KeptPaths::Entry* const entry = found->entry;
     if (!spot.node) return entry->mode != 0;
     const Node& now = *spot.node;
     if (now.mode != entry->mode || now.uid != entry->uid || now.gid != entry->gid) return true;
@@ -164,24 +184,21 @@ class Planner {
     if (!now.is_file()) return false;
     if (now.size != entry->size) return true;
     const auto file = spot.directory->OpenFile(NameOf(path));
-    return !file || !base_->HasContents(*entry, file.value().get());
+    return !file || !found->kept->HasContents(*entry, file.value().get());
   }
 
   // As stat(2) has it; 0: nothing was there.
   std::uint32_t BaseMode(const std::string& path) const {
-    if (base_ != nullptr) {
-      if (const auto* entry = base_->Find(path)) return entry->mode;
-    }
+    if (const auto found = FindBase(path)) return found->entry->mode;
     const auto spot = SpotOf(host_, path);
     return spot && spot.value().node ? spot.value().node->mode : 0;
   }
 
   std::optional<std::string> BaseContents(const std::string& path) const {
-    if (base_ != nullptr) {
-      if (const auto* entry = base_->Find(path)) {
-        if (!entry->is_file() || entry->size > kMostText) return std::nullopt;
-        return base_->ContentsOf(*entry);
-      }
+    if (const auto found = FindBase(path)) {
+      const KeptPaths::Entry& entry = *found->entry;
+      if (!entry.is_file() || entry.size > kMostText) return std::nullopt;
+      return found->kept->ContentsOf(entry);
     }
     const auto spot = SpotOf(host_, path);
     return spot && IsFile(spot.value()) ? Contents(path, spot.value()) : std::nullopt;
@@ -326,10 +343,10 @@ class Planner {
 
   const MergeSide& ours_;
   const MergeSide& theirs_;
-  const MergeBase* base_;
+  const MergeBase& base_;
   const ScannedTree& host_;
-  std::set<std::string> our_paths_;
-  std::set<std::string> their_paths_;
+  ByPath our_changes_;
+  ByPath their_changes_;
   std::optional<std::multimap<std::uint64_t, std::string>> we_added_;
   std::optional<std::multimap<std::uint64_t, std::string>> they_added_;
   std::map<std::string, MergeStep> steps_;
@@ -483,7 +500,7 @@ class Applier {
 
 }  // namespace
 
-Result<MergePlan> PlanMergeOf(const MergeSide& ours, const MergeSide& theirs, const MergeBase* base,
+Result<MergePlan> PlanMergeOf(const MergeSide& ours, const MergeSide& theirs, const MergeBase& base,
                               const ScannedTree& host, const PathFilter& paths, bool takes_all) {
   return Planner(ours, theirs, base, host).Run(paths, takes_all);
 }

@@ -19,6 +19,7 @@ struct MergeSide {
   std::vector<Change> changes;  // against the host, in the order of the paths' bytes
   std::shared_ptr<const MountedWorkspace> kept;
   ScannedTree tree;
+  bool is_copy = false;  // what it has not changed is as the host had it when the copy was made
 };
 
 // What one path needs so that a transaction (ours) has what another one (theirs) has changed since
@@ -64,10 +65,9 @@ struct MergeRequest {
 // from them; a file that one side has renamed and the other one changed is changed under its new
 // name. Directories have no contents of their own: one that has to go stays while it is not empty.
 //
-// `base`: nullptr where it is not known: the host's files are in its place. `host`: the workspace.
-// `takes_all`: not a merge: whatever differs is taken from theirs. kSetup where something can't be
-// read.
-Result<MergePlan> PlanMergeOf(const MergeSide& ours, const MergeSide& theirs, const MergeBase* base,
+// `host`: the workspace. `takes_all`: not a merge: whatever differs is taken from theirs. kSetup
+// where something can't be read.
+Result<MergePlan> PlanMergeOf(const MergeSide& ours, const MergeSide& theirs, const MergeBase& base,
                               const ScannedTree& host, const PathFilter& paths, bool takes_all);
 
 // Does what the request says in the tree `to`, open for reading, through which an overlay is

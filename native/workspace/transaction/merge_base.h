@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -13,17 +14,9 @@
 
 namespace native_runner {
 
-// What a transaction had changed when another one was forked from it, or was merged into it: the
-// third side of a merge of the two (gitglossary(7), "merge base"). On disk, in the directory of one
-// of them, by the name of the other:
-//
-//   bases/ID/
-//     list    what was there at each path that was changed
-//     data    the contents of the files, one behind the other
-//   bases/new-ID/   one that was being written when its process died
-//
-// Movable, one owner, any thread.
-class MergeBase {
+// What trees had at some paths, at a moment: a list, and a file with the contents one behind the
+// other. Movable, one owner, any thread.
+class KeptPaths {
  public:
   struct Entry {
     std::uint32_t mode = 0;  // with the type; 0: nothing was there
@@ -36,39 +29,26 @@ class MergeBase {
 
     bool is_file() const { return (mode & 0170000U) == 0100000U; }
   };
+  using Entries = std::map<std::string, Entry, std::less<>>;
 
   // Larger files are kept without their contents.
   static constexpr std::uint64_t kMostBytes = std::uint64_t{128} << 20U;
 
-  // Writes down what `tree` has at each change, for Promote. `directory`: of a transaction, open
-  // for reading. kSetup where the file system refuses; a file that can't be read is kept without
-  // its contents.
-  //
-  // `paths`: only the changes at these; of the others what `earlier` has, if it is given, stays.
-  static std::optional<Error> Stage(int directory, const std::string& name,
-                                    const std::vector<Change>& changes, const ScannedTree& tree,
-                                    const PathFilter& paths = {},
-                                    const MergeBase* earlier = nullptr);
+  struct About {
+    std::uint64_t created_ns = 0;  // CLOCK_REALTIME
+    std::string workspace;         // whose paths they are
+    PathFilter scope;              // of other paths nothing is known
+  };
 
-  // Puts what was staged last in the place of what was kept by this name. kSetup where nothing was,
-  // and where the file system refuses; there may be neither then, which makes more conflicts, never
-  // fewer.
-  static std::optional<Error> Promote(int directory, const std::string& name);
+  // Writes list and data into an empty directory that is open for reading. Contents come from
+  // `tree`; a file that can't be read is kept without them. kSetup where the file system refuses.
+  static std::optional<Error> Write(int directory, const About& about, const Entries& entries,
+                                    const ScannedTree& tree);
+  // nullopt: what is there is not whole.
+  static Result<std::optional<KeptPaths>> Read(int directory);
 
-  // Removes what was staged and not promoted. What can't be removed stays, and is never read.
-  static void DropStaged(int directory);
-
-  // Removes those that were kept at this moment (CLOCK_REALTIME, in nanoseconds) or later: the
-  // transaction goes back to before it.
-  static std::optional<Error> DropSince(int directory, std::uint64_t since_ns);
-
-  // nullopt: there is none, or it is not whole, which makes more conflicts, never fewer.
-  static Result<std::optional<MergeBase>> Load(int directory, const std::string& name);
-
-  // Since 1970 (CLOCK_REALTIME).
-  std::uint64_t created_ns() const { return created_ns_; }
-  const std::map<std::string, Entry, std::less<>>& entries() const { return entries_; }
-  // nullptr: the path was as on the host.
+  const About& about() const { return about_; }
+  const Entries& entries() const { return entries_; }
   const Entry* Find(const std::string& path) const;
 
   // Whether a file that is open for reading has the contents of the entry; false where they were
@@ -78,9 +58,84 @@ class MergeBase {
   std::optional<std::string> ContentsOf(const Entry& entry) const;
 
  private:
-  std::uint64_t created_ns_ = 0;
-  std::map<std::string, Entry, std::less<>> entries_;
+  About about_;
+  Entries entries_;
   Descriptor data_;
+};
+
+// The merge bases of a transaction (gitglossary(7)): states that its own has come from. Each was
+// that of some transaction when another one was forked from it, or when it was merged. Two have
+// come from the same states where both have a base of the same id, and any of these may be the
+// third side of a merge of the two: nothing that it makes is taken for unchanged by mistake. What
+// such a base tells nothing of was as on the host.
+//
+//   bases/
+//     TIME-ID/     what the transaction had changed; it was added at TIME (CLOCK_REALTIME, ns)
+//       list data  hard links, which the others that have come from this state share
+//     new-NAME/    one that was being written
+//
+// What is missing makes more conflicts, never fewer. `directory`: a transaction's, open for
+// reading; one thread at a time, with the locks of all transactions that are named.
+
+// Writes down what `tree` has at each change, for AddStagedBase, by a name of the caller's; and at
+// `others`, paths at which a tree that has not changed them may differ from the host.
+std::optional<Error> StageBase(int directory, const std::string& name, const KeptPaths::About& about,
+                               const std::vector<Change>& changes, const ScannedTree& tree,
+                               const std::set<std::string>& others = {});
+// Adds what was staged last by this name; its id. kSetup where nothing was.
+Result<std::string> AddStagedBase(int directory, const std::string& name);
+// Removes what was staged and not added. What can't be removed stays, and is never read.
+void DropStagedBases(int directory);
+
+// Gives another transaction the bases that it has not, or the one of this id. `keeps_times`: one of
+// them was forked from the other one, and both go back to the same checkpoints; else they are added
+// now.
+std::optional<Error> ShareBases(int directory, int to, bool keeps_times,
+                                const std::string& only = "");
+
+// Removes those that were added at this moment or later: the transaction goes back to before it.
+std::optional<Error> DropBasesSince(int directory, std::uint64_t since_ns);
+// Removes those that no other transaction has any more. True: some are left.
+bool TidyBases(int directory);
+
+// What the host had where commits have replaced something, for bases that tell nothing of a path:
+//
+//   replaced/        in the state directory
+//     TIME-ID/       what was there before TIME: see KeptPaths
+//     new-ID/        one that was being written when its process died
+//
+// Keeps what `host` has at these paths. `state` is open for reading. kSetup where the file system
+// refuses: a merge would take what is committed for unchanged.
+std::optional<Error> KeepReplaced(int state, const std::string& workspace,
+                                  const std::vector<Change>& changes, const ScannedTree& host);
+bool HasReplaced(int state);
+// All paths at which commits have replaced something.
+Result<std::set<std::string>> ReplacedPaths(int state, const std::string& workspace);
+// Removes what is older than all transactions of its workspace. `oldest_ns`: when the oldest one
+// was made; nullopt: there are not two.
+void TidyReplaced(int state, const std::string& workspace, std::optional<std::uint64_t> oldest_ns);
+
+// The third side of a merge of two transactions. Movable, one owner, any thread.
+class MergeBase {
+ public:
+  // Reads the bases that both have. One without any has nothing at all: the host's files are in
+  // its place.
+  static Result<MergeBase> Of(int one, int other, int state, const std::string& workspace);
+
+  struct Found {
+    const KeptPaths* kept;
+    const KeptPaths::Entry* entry;
+    bool is_hosts;  // what the host had: no base tells of the path
+  };
+  // By the latest base that tells of the path; without one, as it was before all commits that are
+  // known. nullopt: as the host has it.
+  std::optional<Found> Find(const std::string& path) const;
+  // All paths at which there may be something else than on the host.
+  void AddPaths(std::set<std::string>* paths) const;
+
+ private:
+  std::vector<KeptPaths> bases_;     // the latest first
+  std::vector<KeptPaths> replaced_;  // the first first
 };
 
 }  // namespace native_runner

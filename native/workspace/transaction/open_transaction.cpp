@@ -105,7 +105,7 @@ std::optional<Error> Transaction::TakeUp() {
   if (!recovery) return recovery.error();
   if (recovery.value().recovered != Recovered::kNothing) recovered_ = recovery.value().recovered;
   static_cast<void>(TidyCheckpoints(directory_.descriptor()));  // else the next checkpoint does it
-  MergeBase::DropStaged(directory_.descriptor());
+  DropStagedBases(directory_.descriptor());
   if (!copy_) earlier_.Resume(directory_.descriptor());
   if (auto error = Mount()) return error;
   // Changes that no look has noted were made after the last look.

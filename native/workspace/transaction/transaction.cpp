@@ -265,6 +265,7 @@ Result<Transaction::CommitResult> Transaction::CommitEnded(const Trees& trees,
   std::vector<Change> told = WithoutParts(result.committed, parts.value());
   PairRenames(trees.upper, trees.lower, &told);
   DescribeParts(result.committed, parts.value(), &told, &result.digests);
+  if (auto error = KeepReplacedBy(result.committed, trees.lower)) return *error;
   if (auto error = Prepare(trees, told, &result.digests)) return *error;
   const CommitEnd end = CommitChanges(
       directory_.descriptor(), trees.lower.root(), trees.upper.root(), result.committed, ledger_,
@@ -319,7 +320,7 @@ void Transaction::Close() {
   LeaveOverlay();
   if (has_overlay) earlier_.Close(directory_.descriptor());
   earlier_ = EarlierOverlays();
-  MergeBase::DropStaged(directory_.descriptor());
+  DropStagedBases(directory_.descriptor());
   directory_.Release();
 }
 
@@ -337,6 +338,7 @@ std::optional<Error> Transaction::Discard() {
   // The only copy of the host's files may be there.
   if (auto error = RecoverHost()) return error;
   if (auto error = CommitDirectory::Remove(directory_.descriptor())) return error;
+  TidyReplacedOf(true);
   return directory_.Remove();
 }
 
@@ -395,7 +397,7 @@ std::optional<Error> Transaction::ForgetMergesSince(const std::string& checkpoin
   if (!records) return records.error();
   for (const CheckpointRecord& record : records.value())
     if (record.id == checkpoint) {
-      return MergeBase::DropSince(directory_.descriptor(), record.created_ns);
+      return DropBasesSince(directory_.descriptor(), record.created_ns);
     }
   return std::nullopt;
 }

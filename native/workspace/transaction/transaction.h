@@ -5,6 +5,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -192,7 +193,12 @@ class Transaction {
   Result<Both> LookAtBoth(Transaction& other);
   Result<std::vector<Change>> CompareSides(const MergeSide& own, const MergeSide& others,
                                            const PathFilter& paths);
-  Result<std::optional<MergeBase>> FindBase(const Transaction& other) const;
+  Result<MergeBase> BaseWith(const Transaction& other) const;
+  std::optional<Error> Settle(const Transaction& other, const PathFilter& paths) const;
+  std::optional<Error> KeepReplacedBy(const std::vector<Change>& changes,
+                                      const ScannedTree& host) const;
+  Result<std::set<std::string>> ReplacedSinceCopied() const;
+  void TidyReplacedOf(bool without_own) const;
   void TakeBaselines(const Ledger& others, const ScannedTree& host,
                      const std::vector<std::string>& paths, Ledger* ledger) const;
   Result<Trees> OpenTrees() const;

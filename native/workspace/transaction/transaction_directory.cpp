@@ -309,20 +309,34 @@ void TransactionDirectory::NoteFileSystems(int workspace) {
   }
 }
 
-Descriptor TransactionDirectory::OpenOther(const std::string& id) const {
-  if (!IsTransactionId(id)) return Descriptor();
-  constexpr int kDirectory = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
-  return Descriptor(openat(state_.get(), id.c_str(), kDirectory));
-}
-
 std::optional<TransactionRecord> TransactionDirectory::RecordOf(const std::string& id) const {
-  const Descriptor directory = OpenOther(id);
+  constexpr int kDirectory = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
+  if (!IsTransactionId(id)) return std::nullopt;
+  const Descriptor directory(openat(state_.get(), id.c_str(), kDirectory));
   if (!directory.valid()) return std::nullopt;
   const auto text = ReadWholeFile(directory.get(), kRecord, kMostRecord);
   if (!text || !text.value()) return std::nullopt;
   auto record = DecodeRenumbered(*text.value(), {}, DecodeRecord);
   if (!record || record->id != id) return std::nullopt;
   return std::move(*record);
+}
+
+std::optional<std::uint64_t> TransactionDirectory::OldestOfSeveral(bool without_own) const {
+  auto copy = DuplicateOf(state_.get());
+  if (!copy) return 0;  // not known: as if there were others, and old ones
+  const auto names = ScannedDirectory(std::move(*copy)).Names();
+  if (!names) return 0;
+  std::uint64_t oldest = record_.created_ns;
+  std::size_t count = without_own ? 0 : 1;
+  if (without_own) oldest = UINT64_MAX;
+  for (const std::string& name : names.value()) {
+    if (name == record_.id) continue;
+    const auto other = RecordOf(name);
+    if (!other || other->workspace != record_.workspace) continue;
+    oldest = std::min(oldest, other->created_ns);
+    ++count;
+  }
+  return count < 2 ? std::nullopt : std::optional(oldest);
 }
 
 Ledger TransactionDirectory::LoadLedger() const {

@@ -28,10 +28,11 @@ namespace native_runner {
 //     tree/      in the place of these: a copy of the workspace, in which commands change files
 //     copies     what that was when it was made, see host_file.h
 //     checkpoints/   see checkpoints.h
-//     bases/     what others had changed when they parted from it, see merge_base.h
+//     bases/     states that it has come from, as others have, see merge_base.h
 //     home/      the home of its commands, made by lib where they have one
 //     caches/    what its commands have written to the host's package caches, one directory a cache
 //     commit/    what the last commit has made and replaced, see workspace/commit/commit.h
+//   replaced/    what commits have replaced on the host, see merge_base.h
 //
 // Movable, one owner, any thread.
 class TransactionDirectory {
@@ -55,10 +56,12 @@ class TransactionDirectory {
   // another process has it open, or it is not whole.
   static Result<TransactionDirectory> Open(const std::string& state, const std::string& id);
 
-  // The record of one in the same state directory; nullopt: there is none that is whole.
-  std::optional<TransactionRecord> RecordOf(const std::string& id) const;
-  // The directory of one in the same state directory, open for reading; invalid: there is none.
-  Descriptor OpenOther(const std::string& id) const;
+
+  // The state directory, open for reading.
+  int state_descriptor() const { return state_.get(); }
+  // When the oldest transaction of the workspace in the state directory was made; nullopt: there
+  // are not two. `without_own`: this one is about to be removed.
+  std::optional<std::uint64_t> OldestOfSeveral(bool without_own) const;
 
   const TransactionRecord& record() const { return record_; }
   OverlayDirectories overlay() const { return {path_, path_ + "/upper", path_ + "/work"}; }
@@ -107,6 +110,7 @@ class TransactionDirectory {
                                              Kind kind, const std::string& parent);
   std::optional<Error> Fill(const Workspace& workspace);
   std::optional<Error> WriteRecord() const;
+  std::optional<TransactionRecord> RecordOf(const std::string& id) const;
   void NoteFileSystems(int workspace);
 
   Descriptor state_;  // the state directory
