@@ -16,6 +16,8 @@ const call = (name, bars) => ({ ...runTime, name, ...bars });
 
 const kDepth = 10;
 const kMerged = 1000;
+const kBuilds = 8;
+const kSources = 12;
 
 export const scenarios = [
   {
@@ -52,6 +54,14 @@ export const scenarios = [
     sizes: { full: { rounds: 8, runs: 1 }, quick: { rounds: 2, runs: 1 } },
     request: {},
     measures: [call("one merge", { bars: { gitMergeTree: { atMost: 2, aim: 1 } } }), quietLoop],
+  },
+  {
+    name: "branch-builds",
+    work: `${kBuilds} forks of a project of ${kSources} C files, and \`make\` in all of them at once`,
+    variants: ["branchBuilds"],
+    sizes: { full: { rounds: 5, runs: 1 }, quick: { rounds: 1, runs: 1 } },
+    request: {},
+    measures: [call("forks and builds"), quietLoop],
   },
 ];
 
@@ -149,6 +159,39 @@ async function openMerge({ workspace }) {
   };
 }
 
+const kMakefile = `OBJECTS := $(patsubst %.c,%.o,$(wildcard *.c))
+all: program
+program: $(OBJECTS)
+\tcc -o $@ $^
+`;
+const source = (at) =>
+  `#include <stdio.h>\n#include <stdlib.h>\n#include <string.h>\nint part${at}(void) { return printf("%d", ${at}); }\n` +
+  (at === 0 ? "int main(void) { return 0; }\n" : "");
+
+async function openBuilds({ workspace }) {
+  const place = await placeOf(workspace, "branch-builds", async (project) => {
+    await mkdir(project, { recursive: true });
+    await writeFile(join(project, "Makefile"), kMakefile);
+    for (let at = 0; at < kSources; at += 1) {
+      await writeFile(join(project, `part${at}.c`), source(at));
+    }
+  });
+  const runner = await runnerOf(place);
+  const transaction = await runner.openTransaction({ directory: place.state });
+  return {
+    burst: bursts(async () => {
+      let forks = [];
+      const ms = await millisecondsOf(async () => {
+        forks = await transaction.fork({ count: kBuilds });
+        await Promise.all(forks.map((fork) => change(fork, "make")));
+      });
+      await Promise.all(forks.map((fork) => fork.discard()));
+      return ms;
+    }),
+    close: () => runner.close().then(place.remove),
+  };
+}
+
 async function openGit({ workspace }) {
   const top = await mkdtemp(join(workspace, "branch-git-"));
   await fillFolders(top, 10, kMerged / 10, (folder, file) => text(`${folder}/${file}`));
@@ -180,6 +223,9 @@ const ours = (title, open, options) => ({
   open,
   ...(options && { options }),
 });
+const noCompiler = async () =>
+  (await noTransactions()) ??
+  (hasProgram("cc") && hasProgram("make") ? undefined : "cc or make is not on the PATH");
 const noGit = () => (hasProgram("git") ? undefined : "git is not on the PATH");
 
 export const variants = {
@@ -190,5 +236,6 @@ export const variants = {
   branchOne: ours("in a fork", openAt, { depth: 1 }),
   branchDeep: ours(`in a fork ${kDepth} deep`, openAt, { depth: kDepth }),
   branchMerge: ours("merge()", openMerge),
+  branchBuilds: { ...ours("forks", openBuilds), missing: noCompiler },
   gitMergeTree: { title: "git merge-tree", kind: "floor", missing: noGit, open: openGit },
 };
