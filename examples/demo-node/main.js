@@ -28,23 +28,30 @@ function complain(message) {
 }
 
 /**
+ * What went wrong, in words.
+ * @param {unknown} error
+ * @returns {string}
+ */
+function explain(error) {
+  if (error instanceof Failure) return error.message;
+  const service = serviceFailure(error);
+  if (service !== undefined) return service;
+  if (error instanceof SandboxError) {
+    return [error.message, error.fix].filter(Boolean).join("\nfix: ");
+  }
+  if (error instanceof Error && codeOf(error) !== undefined) return error.message;
+  return error instanceof Error ? (error.stack ?? error.message) : String(error);
+}
+
+/**
  * Says what went wrong.
  * @param {unknown} error
  * @returns {number} the exit code for it
  */
 function report(error) {
   if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : kMisuse; // it said so itself
-  if (error instanceof Failure) {
-    complain(error.message);
-    return error.exitCode;
-  }
-  const service = serviceFailure(error);
-  if (service !== undefined) complain(service);
-  else if (error instanceof SandboxError)
-    complain([error.message, error.fix].filter(Boolean).join("\nfix: "));
-  else if (error instanceof Error && codeOf(error) !== undefined) complain(error.message);
-  else complain(error instanceof Error ? (error.stack ?? error.message) : String(error));
-  return 1;
+  complain(explain(error));
+  return error instanceof Failure ? error.exitCode : 1;
 }
 
 /**
@@ -83,7 +90,7 @@ async function main(options) {
   });
   try {
     const { once } = options;
-    if (once === undefined) await new Repl(session, report).run(signal);
+    if (once === undefined) await new Repl(session, report, explain).run(signal);
     else {
       if (process.stdin.isTTY) session.askBy(askAtTerminal);
       await runOnce({ ...options, once }, session, signal);

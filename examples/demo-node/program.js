@@ -1,7 +1,7 @@
 import { Command, InvalidArgumentError } from "commander";
 
 /**
- * @typedef {{ project: string, once?: string, commit?: boolean, mcp?: boolean, secret?: import("./sandbox.js").Credential[], model: string, maxRounds: number }} DemoOptions
+ * @typedef {{ project: string, once?: string, commit?: boolean, mcp?: boolean, test?: string, secret?: import("./sandbox.js").Credential[], model: string, maxRounds: number }} DemoOptions
  */
 
 /** @param {string} text */
@@ -39,6 +39,7 @@ export function createProgram(env) {
       "--mcp",
       "serve the sandbox to another agent by MCP instead, on standard input and output",
     )
+    .option("--test <command>", "what /try runs in each branch, by bash (found in the project)")
     .option(
       "--secret <name@host>",
       "let commands use the variable NAME at HOST[,HOST] without having it; you are asked first; repeatable",

@@ -3,6 +3,11 @@ import { homedir } from "node:os";
 import { dirname, join } from "node:path";
 
 import { Access } from "./access/access.js";
+import { branchTable } from "./branches/branch-table.js";
+import { tryAtOnce } from "./branches/branches.js";
+import { LabelledStream } from "./branches/labelled-stream.js";
+import { findTestCommand } from "./branches/test-command.js";
+import { Failure } from "./failure.js";
 import { makeClient } from "./model/client.js";
 import { Conversation } from "./model/conversation.js";
 import { instructions } from "./model/instructions.js";
@@ -42,14 +47,33 @@ export class Session {
   #streams;
   #consent;
   #access;
+  #closed;
+  #testCommand;
   #isKept = false;
+  /** @type {import("./network/consent.js").Ask | undefined} */
+  #ask;
+  /** @type {Promise<unknown>} the last question: one is asked after the other */
+  #asking = Promise.resolve();
+  /** @type {import("./branches/branches.js").Branch[]} which wait for `adopt` or `drop` */
+  #branches = [];
 
   /**
    * @param {{ sandbox: import("./sandbox.js").Sandbox, project: Project, tool: BashTool,
    *   conversation: Conversation, streams: Streams, consent: Consent,
-   *   access: Access }} parts
+   *   access: Access, closed: string[], testCommand: string | undefined }} parts
+   *   `closed`: host paths that no grant may reach
    */
-  constructor({ sandbox, project, tool, conversation, streams, consent, access }) {
+  constructor({
+    sandbox,
+    project,
+    tool,
+    conversation,
+    streams,
+    consent,
+    access,
+    closed,
+    testCommand,
+  }) {
     this.#sandbox = sandbox;
     this.#project = project;
     this.#tool = tool;
@@ -57,6 +81,8 @@ export class Session {
     this.#streams = streams;
     this.#consent = consent;
     this.#access = access;
+    this.#closed = closed;
+    this.#testCommand = testCommand;
   }
 
   /**
@@ -64,8 +90,15 @@ export class Session {
    * @param {import("./network/consent.js").Ask | undefined} ask
    */
   askBy(ask) {
-    this.#consent.ask = ask;
-    this.#access.ask = ask;
+    this.#ask =
+      ask &&
+      ((question, signal) => {
+        const turn = this.#asking.then(() => ask(question, signal));
+        this.#asking = turn.catch(() => {});
+        return turn;
+      });
+    this.#consent.ask = this.#ask;
+    this.#access.ask = this.#ask;
   }
 
   /**
@@ -84,7 +117,8 @@ export class Session {
     const { directory, id } = project;
     say(`demo-node: working on ${plainLine(directory)} in transaction ${id}: it stays as it is`);
     // An audit log gets each decision here, as a second argument: `(decision) => log.append(…)`.
-    const access = new Access([directory, ...(await ownDirectories(env))]);
+    const closed = [directory, ...(await ownDirectories(env))];
+    const access = new Access(closed);
     const tool = new BashTool({
       runner: (mounts) => project.runnerWith(mounts),
       progress: new CommandView(streams.err),
@@ -98,7 +132,8 @@ export class Session {
       instructions: instructions(sandbox.isConfined, options.secret),
       onText: (delta) => streams.out.write(plainPiece(delta)),
     });
-    return new Session({ sandbox, project, tool, conversation, streams, consent, access });
+    const own = { closed, testCommand: options.test };
+    return new Session({ sandbox, project, tool, conversation, streams, consent, access, ...own });
   }
 
   /** @param {string} text */
@@ -113,6 +148,91 @@ export class Session {
    */
   async ask(text, signal) {
     await this.#conversation.ask(text, signal);
+  }
+
+  /**
+   * Several agents at one task at once, each with this talk so far and a branch of its own; then what became of
+   * each. The branches wait for `adopt` or `drop`.
+   * @param {number} count
+   * @param {string} task
+   * @param {(error: unknown) => string} explain in words what an agent has failed with
+   * @param {AbortSignal} signal
+   */
+  async tryAtOnce(count, task, explain, signal) {
+    this.expectDecided();
+    const project = this.#project;
+    const testCommand = this.#testCommand ?? (await findTestCommand(project.files));
+    const tests =
+      testCommand === undefined ? "no tests were found (--test names some)" : testCommand;
+    this.#streams.err.write(
+      `demo-node: ${count} agents on ${count} branches; tests: ${plainLine(tests)}\n`,
+    );
+    const agentOn = this.#agentOn.bind(this);
+    const tries = { project, count, task, testCommand, agentOn, explain, signal };
+    this.#branches = await tryAtOnce(tries);
+    this.#say(branchTable(this.#branches));
+    this.#say(
+      "/adopt N takes one, /diff N shows it, /review shows all in a browser, /drop takes none\n",
+    );
+  }
+
+  /**
+   * An agent like the session's, on a branch. What a person grants it is for this branch alone.
+   * @param {Project} branch
+   * @param {number} number
+   */
+  #agentOn(branch, number) {
+    const out = new LabelledStream(this.#streams.out, `[${number}]`);
+    const err = new LabelledStream(this.#streams.err, `[${number}]`);
+    const access = new Access(this.#closed);
+    const ask = this.#ask;
+    if (ask) access.ask = (question, signal) => ask(`branch ${number}:\n${question}`, signal);
+    const runner = branch.runnerWith.bind(branch);
+    const progress = new CommandView(/** @type {any} */ (err));
+    const tool = new BashTool({ runner, progress, access });
+    const conversation = this.#conversation.fork({
+      tools: [tool, new RequestAccessTool(access)],
+      onText: (delta) => out.write(plainPiece(delta)),
+    });
+    const end = () => {
+      out.end();
+      err.end();
+    };
+    return { conversation, end };
+  }
+
+  /** @throws Failure while branches wait: what is done meanwhile would be lost to the one that is taken */
+  expectDecided() {
+    if (this.#branches.length === 0) return;
+    throw new Failure("the branches wait: /adopt N, /review or /drop first");
+  }
+
+  /** @param {number} number */
+  #branch(number) {
+    const found = this.#branches.find((each) => each.number === number);
+    if (found !== undefined) return found;
+    const some = this.#branches.length === 0 ? "none" : `1 to ${this.#branches.length}`;
+    throw new Failure(`there is no branch ${number} (there are: ${some})`);
+  }
+
+  /**
+   * Goes on with what one of the branches has, its talk too. The others are gone.
+   * @param {number} number
+   */
+  async adopt(number) {
+    const { project, conversation } = this.#branch(number);
+    await this.#project.adopt(project);
+    this.#conversation.adopt(conversation);
+    await this.drop();
+    this.#say(`adopted branch ${number}\n`);
+    await this.showChanges();
+  }
+
+  /** Goes on as if no branch had been. */
+  async drop() {
+    const branches = this.#branches;
+    this.#branches = [];
+    await Promise.all(branches.map(({ project }) => project.discard()));
   }
 
   /** Where things are, and what has changed. */
@@ -150,7 +270,13 @@ export class Session {
     this.#say(`review the changes at ${await this.#project.review()}\n`);
   }
 
-  async showDiff() {
+  /** @param {number} [number] of a branch: what it has otherwise than the session */
+  async showDiff(number) {
+    if (number !== undefined) {
+      const { patch } = await this.#project.comparedWith(this.#branch(number).project);
+      this.#say(patch === "" ? "no changes\n" : patchText(patch ?? "too large to be shown\n"));
+      return;
+    }
     const { changes, leftOut } = await this.#project.changes();
     const paths = leftOut.length === 0 ? undefined : pathsOf(changes, leftOut);
     this.#say(changes.length === 0 ? "no changes\n" : patchText(await this.#project.diff(paths)));
@@ -206,9 +332,10 @@ export class Session {
     else this.#say(`conflict: nothing was undone\n${matterList(matters)}`);
   }
 
-  /** How many changes would be lost by closing. */
+  /** How many changes would be lost by closing, those of branches too. */
   async uncommitted() {
-    return notableChanges((await this.#project.changes()).changes).length;
+    const own = notableChanges((await this.#project.changes()).changes).length;
+    return this.#branches.reduce((sum, { files }) => sum + files, own);
   }
 
   /** Leaves the changes to the user, who could not have them otherwise. */
@@ -220,6 +347,7 @@ export class Session {
 
   /** What was not committed is gone with it, unless it is kept. */
   async close() {
+    await this.drop();
     if (this.#isKept) await this.#project.keep();
     else await this.#project.discard();
   }

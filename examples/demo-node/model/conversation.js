@@ -17,6 +17,8 @@ export class Conversation {
   #tools;
   #maxRounds;
   #onText;
+  /** @type {number | undefined} */
+  #tokens;
   /** @type {Message[]} */
   #messages;
 
@@ -31,6 +33,36 @@ export class Conversation {
     this.#maxRounds = maxRounds;
     this.#onText = onText;
     this.#messages = [{ role: "system", content: instructions }];
+  }
+
+  /** How many tokens it has taken since it began; undefined where the endpoint does not tell. */
+  get tokens() {
+    return this.#tokens;
+  }
+
+  /**
+   * Another talk that begins as this one is now, with tools of its own.
+   * @param {{ tools: Tool[], onText: (delta: string) => void }} parts
+   */
+  fork({ tools, onText }) {
+    const fork = new Conversation({
+      client: this.#client,
+      model: this.#model,
+      instructions: "",
+      tools,
+      maxRounds: this.#maxRounds,
+      onText,
+    });
+    fork.#messages = [...this.#messages];
+    return fork;
+  }
+
+  /**
+   * Goes on as if it were the other one.
+   * @param {Conversation} other
+   */
+  adopt(other) {
+    this.#messages = [...other.#messages];
   }
 
   /**
@@ -74,11 +106,14 @@ export class Conversation {
         model: this.#model,
         messages: this.#messages,
         tools: this.#tools.map((tool) => tool.definition),
+        stream_options: { include_usage: true },
       },
       { signal },
     );
     stream.on("content", (delta) => this.#onText(delta));
     const { content, tool_calls: called = [] } = await stream.finalMessage();
+    const { usage } = await stream.finalChatCompletion();
+    if (usage) this.#tokens = (this.#tokens ?? 0) + usage.total_tokens;
     if (content && !content.endsWith("\n")) this.#onText("\n");
     const calls = called.filter((call) => call.type === "function");
     // Only what the interface defines goes back: the client adds fields that other servers refuse.

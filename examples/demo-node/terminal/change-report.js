@@ -35,6 +35,18 @@ export function lineCounts(patch) {
   };
 }
 
+/**
+ * The same of a patch of several files; those without lines count for none.
+ * @param {string} patch
+ */
+export function patchCounts(patch) {
+  const counts = patch.split(/^(?=diff --git )/m).map(lineCounts);
+  return {
+    added: counts.reduce((sum, each) => sum + (each?.added ?? 0), 0),
+    removed: counts.reduce((sum, each) => sum + (each?.removed ?? 0), 0),
+  };
+}
+
 /** @param {Change} change */
 function sizesOf({ kind, type, size, previousSize, mode, previousMode, target }) {
   if (target !== undefined) return `link to ${plainLine(target)}`;

@@ -129,6 +129,37 @@ export class Project {
   }
 
   /**
+   * Projects that begin as this one is now; each goes on by itself.
+   * @param {number} count
+   * @returns {Promise<Project[]>}
+   */
+  async fork(count) {
+    const forks = await this.#transaction.fork({ count });
+    return forks.map((transaction) => {
+      const parts = { directory: this.directory, sandbox: this.#sandbox, opener: this.#opener };
+      return new Project({ ...parts, transaction });
+    });
+  }
+
+  /**
+   * Makes the files of this one those of a fork.
+   * @param {Project} fork
+   */
+  async adopt(fork) {
+    await this.#transaction.adopt(fork.#transaction);
+  }
+
+  /**
+   * What a fork has otherwise than this one, and the same in git's format where that is not too large.
+   * @param {Project} fork
+   */
+  async comparedWith(fork) {
+    const changes = await fork.#transaction.changes({ since: this.#transaction });
+    const patch = await fork.#transaction.diff({ since: this.#transaction }).catch(() => undefined); // too large for that
+    return { changes, patch };
+  }
+
+  /**
    * The changes in git's format; of some paths, or of all.
    * @param {string[]} [paths]
    */

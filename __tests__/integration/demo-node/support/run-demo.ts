@@ -6,9 +6,9 @@ import { join } from "node:path";
 import { expect } from "vitest";
 
 import { tempDirectory } from "../../support/temp.js";
-import { type Call, startScriptedModel, type Turn } from "./scripted-model.mjs";
+import { type Call, type Request, startScriptedModel, type Turn } from "./scripted-model.mjs";
 
-export type { Call, Turn };
+export type { Call, Request, Turn };
 
 export const kMain = join(import.meta.dirname, "../../../../examples/demo-node/main.js");
 
@@ -16,7 +16,7 @@ export const kBwrap = { OPENAGENTIC_PROCESS_SANDBOX: "bwrap" };
 
 type DemoOptions = {
   project: string;
-  turns: readonly Turn[];
+  turns: Parameters<typeof startScriptedModel>[0];
   args?: readonly string[];
   env?: NodeJS.ProcessEnv;
   /** Standard input, and its end; it stays open with null. */

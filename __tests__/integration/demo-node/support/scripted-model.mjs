@@ -1,6 +1,6 @@
 /**
  * A model's endpoint on the loopback that says what it was told to: chat completions with tool calls,
- * streamed in small pieces. Its turns are consumed in order, one by each request.
+ * streamed in small pieces. Its turns are consumed in order, one by each request, or chosen by a function.
  * @module
  */
 
@@ -12,8 +12,8 @@ import { json } from "node:stream/consumers";
  * `meanwhile` is done before the turn is said. `end`: "hang" never ends it, "cut" breaks it off.
  *
  * @typedef {{ name?: string, script?: string, arguments?: unknown }} Call
- * @typedef {{ text?: string, calls?: Call[], status?: number, end?: "hang" | "cut",
- *   meanwhile?: () => void }} Turn
+ * @typedef {{ text?: string, calls?: Call[], status?: number, end?: "hang" | "cut", tokens?: number,
+ *   meanwhile?: () => void }} Turn `tokens`: told as the usage
  * @typedef {{ role: string, content: string | null, tool_call_id?: string }} Message
  * @typedef {{ model: string, stream: boolean, messages: Message[], tools: unknown[] }} Request
  */
@@ -77,21 +77,26 @@ function stream(response, turn, request, number) {
     return;
   }
   send({}, turn.calls ? "tool_calls" : "stop");
+  if (turn.tokens !== undefined) {
+    const usage = { prompt_tokens: turn.tokens, completion_tokens: 0, total_tokens: turn.tokens };
+    response.write(`data: ${JSON.stringify({ ...common, choices: [], usage })}\n\n`);
+  }
   response.end("data: [DONE]\n\n");
 }
 
 /**
- * @param {readonly Turn[]} turns
+ * @param {readonly Turn[] | ((request: Request) => Turn | Promise<Turn>)} turns
  */
 export async function startScriptedModel(turns) {
-  const rest = [...turns];
+  const rest = typeof turns === "function" ? [] : [...turns];
+  const next = typeof turns === "function" ? turns : () => rest.shift();
   /** @type {Request[]} */
   const requests = [];
   const server = createServer(async (incoming, response) => {
     const request = /** @type {Request} */ (await json(incoming));
     requests.push(request);
     const isKnown = incoming.url === "/v1/chat/completions" && request.stream;
-    const turn = isKnown ? rest.shift() : undefined;
+    const turn = isKnown ? await next(request) : undefined;
     turn?.meanwhile?.();
     if (turn !== undefined && turn.status === undefined) {
       stream(response, turn, request, requests.length);
