@@ -116,7 +116,7 @@ export class Caller {
   run(request: RunRequest, listener: RunListener): RemoteRun {
     const now = performance.now();
     const run = new RemoteRun(++this.#numbers, request, listener, now, this.#say);
-    const failure = this.#connection.failure ?? this.#refusal;
+    const failure = this.#connection.failure ?? this.#refusal ?? this.#besideNothing(request);
     if (failure !== undefined) {
       run.settle({ kind: "failed", error: failure });
       return run;
@@ -162,15 +162,20 @@ export class Caller {
 
   /**
    * Calls an operation of a run on its worker.
+   * @param ms milliseconds after which it counts as unanswered
    * @throws (rejects) what the worker throws; SandboxError when the run has ended before, or the worker does not answer
    */
-  async call(run: RemoteRun, operation: string, args: readonly unknown[]): Promise<unknown> {
+  async call(
+    run: RemoteRun,
+    operation: string,
+    args: readonly unknown[],
+    ms = callTimeoutOf(args),
+  ): Promise<unknown> {
     const plain = args.map((each, index) =>
       each === undefined ? null : toPlain(each, `${operation}[${index}]`),
     );
     if (run.worker === undefined || !this.#runs.has(run.number)) throw closed("it has ended");
     this.#keepAlive.await(plain);
-    const ms = callTimeoutOf(args);
     let timer: ReturnType<typeof setTimeout> | undefined;
     let isLate = false;
     const late = new Promise<undefined>((resolve) => {
@@ -254,6 +259,12 @@ export class Caller {
     if (link !== undefined && this.#runs.has(inside.number)) {
       this.#dispatcher.grant(run, link, 0, now);
     } else this.#settleLostInside(run);
+  }
+
+  /** Returns the error for a fork of a transaction that has ended. */
+  #besideNothing({ beside }: RunRequest): Error | undefined {
+    if (beside === undefined || this.#runs.has(beside.number)) return undefined;
+    return closed("the transaction has ended");
   }
 
   #settleLostInside(run: RemoteRun): void {
@@ -389,6 +400,11 @@ export class Caller {
     if (message.why === "unknown" && run.isConfirmed) {
       const reason = "its worker does not know it any more";
       this.#settle(run, { kind: "lost", started: run.started, ended: "proved", reason });
+    } else if (message.why === "draining" && run.request.beside !== undefined) {
+      const error = new SandboxError("its worker is being shut down", {
+        code: "ERR_SANDBOX_UNAVAILABLE",
+      });
+      this.#settle(run, { kind: "failed", error });
     } else this.#return(run, now);
   }
 
@@ -465,11 +481,12 @@ function expectFrom(sender: WorkerAddress, message: ToCaller): void {
 /** Returns the end of a run that waited longer than its `queueTimeoutMs`. Pure. */
 
 function queueTimeout(
-  { pool, queueTimeoutMs }: Pick<RunRequest, "pool" | "queueTimeoutMs">,
+  { pool, queueTimeoutMs, onWorker }: Pick<RunRequest, "pool" | "queueTimeoutMs" | "onWorker">,
   isConnected: boolean,
 ): RunEnd {
+  const who = onWorker === undefined ? "no worker" : `no worker "${onWorker}"`;
   const reason = isConnected
-    ? `no worker of the pool "${pool}" had a free slot within ${queueTimeoutMs} ms`
+    ? `${who} of the pool "${pool}" had a free slot within ${queueTimeoutMs} ms`
     : `there was no connection to the broker within ${queueTimeoutMs} ms`;
   return { kind: "queue-timeout", reason };
 }

@@ -16,8 +16,8 @@ const kAbortMs = 30_000;
 const kMostMoveMs = 3_600_000;
 /** Milliseconds for an operation of a session or transaction, such as `commit`, besides its own `timeoutMs`. */
 const kCallMs = 600_000;
-/** Longer timers fire at once. */
-const kLongestTimerMs = 2 ** 31 - 1;
+/** Milliseconds of the longest timer; a longer one fires at once. */
+export const kLongestTimerMs = 2 ** 31 - 1;
 /** Deadline of a command that asks for none; a worker's policy can only lower it. */
 const kDefaultTimeoutMs = 60_000;
 

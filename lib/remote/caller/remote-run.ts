@@ -33,6 +33,8 @@ export type RunRequest = {
   onWorker?: string | undefined;
   /** The session or transaction on a worker in which the run executes. */
   inside?: RemoteRun | undefined;
+  /** The transaction of which it is a fork: it has a slot of its own, at the same worker's process or nowhere. */
+  beside?: RemoteRun | undefined;
 };
 
 /** Callbacks that follow a run. None of them may throw. */

@@ -28,6 +28,9 @@ import type {
   CommitOptions,
   CommitReport,
   DiffOptions,
+  ForkOptions,
+  MergeOptions,
+  MergeReport,
   Transaction,
   TransactionRun,
 } from "../../../types/transaction.js";
@@ -39,14 +42,24 @@ import type {
 import { invalidState, invalidType, invalidValue, SandboxError } from "../../errors.js";
 import { expectFields, type FieldsOf } from "../../fields.js";
 import { checkSignal, onAbort } from "../../runners/abort.js";
+import { forkOptions, mergeOptions } from "../../runners/transactions/branches.js";
+import { isMember, registerElsewhere } from "../../runners/transactions/membership.js";
 import { deferred } from "../deferred.js";
 import { isToken } from "../subjects.js";
 import { type Ask, askWhole } from "../wire/channel.js";
 import { toPlain } from "../wire/plain.js";
+import {
+  type OpenedTransaction,
+  readForks,
+  readMergeReport,
+  readOpened,
+  type TransactionRequest,
+} from "../wire/transactions.js";
+import { kLongestTimerMs } from "./deadline.js";
 import { nameOfWorker } from "./dispatcher.js";
 import type { RemotePlace } from "./remote-place.js";
 import { RemoteProcess } from "./remote-process.js";
-import { expectBegun, type RemoteRun, whyOver } from "./remote-run.js";
+import { expectBegun, type RemoteRun, type RunRequest, whyOver } from "./remote-run.js";
 import { RemoteSession, remoteBatch } from "./remote-session.js";
 import { execInputOf } from "./request-of.js";
 
@@ -76,11 +89,14 @@ export async function openTransaction(
   const { backend, maxBytes } = options;
   const signal = checkSignal(options.signal);
   signal?.throwIfAborted();
-  const input = { way: "open", options: toPlain({ backend, maxBytes }, "options") };
+  const input: TransactionRequest = {
+    way: "open",
+    options: toPlain({ backend, maxBytes }, "options") as Record<string, unknown>,
+  };
   const abort = new AbortController();
   const unsubscribe = onAbort(signal, () => abort.abort());
   try {
-    return await RemoteTransaction.open(place, { input }, abort.signal);
+    return await RemoteTransaction.open(place, input, undefined, abort.signal);
   } catch (error) {
     signal?.throwIfAborted();
     throw error;
@@ -99,8 +115,8 @@ export async function resumeTransaction(
   refuse(options);
   const { id, name } = parseRemoteId(given);
   const { backend } = options;
-  const input = { way: "resume", id, options: toPlain({ backend }, "options") };
-  return RemoteTransaction.open(place, { input, onWorker: name });
+  const own = toPlain({ backend }, "options") as Record<string, unknown>;
+  return RemoteTransaction.open(place, { way: "resume", id, options: own }, name);
 }
 
 /** See `RemoteNativeRunner.transactions`. */
@@ -113,14 +129,6 @@ export async function listTransactions(place: RemotePlace): Promise<ListedTransa
     ...(parent !== undefined && { parent: remoteId(parent, worker) }),
   }));
 }
-
-const isLocal = (method: string) =>
-  invalidState(`${method}: a transaction on a worker has no branches yet`);
-
-type Opened = Pick<Transaction, "id" | "backend" | "backendReason" | "recovered" | "parent">;
-
-/** The request for a transaction; see `TransactionInput` of the worker. */
-export type TransactionRequest = { input: object; onWorker?: string | undefined };
 
 /**
  * A transaction on one worker, in that worker's state directory. It holds one slot of the worker while it is open;
@@ -139,7 +147,7 @@ class RemoteTransaction implements Transaction {
   readonly #place: RemotePlace;
   #isClosed = false;
 
-  private constructor(place: RemotePlace, run: RemoteRun, opened: Opened) {
+  private constructor(place: RemotePlace, run: RemoteRun, opened: OpenedTransaction) {
     this.id = remoteId(opened.id, run.worker ?? "");
     this.backend = opened.backend;
     this.backendReason = opened.backendReason;
@@ -149,22 +157,32 @@ class RemoteTransaction implements Transaction {
     this.#run = run;
     this.#outside = place;
     this.#place = place.inside(run);
+    registerElsewhere(this, `on the worker ${this.#worker}`);
   }
 
-  /** @throws (rejects) as `openTransaction`. */
+  /**
+   * @param onWorker name of the only worker that has it; undefined: any
+   * @throws (rejects) as `openTransaction`.
+   */
   static async open(
     place: RemotePlace,
-    request: TransactionRequest,
+    input: TransactionRequest,
+    onWorker?: string,
     signal?: AbortSignal,
   ): Promise<RemoteTransaction> {
-    const { promise: began, resolve } = deferred<Opened>();
-    const listener = { out: () => {}, began: (value: unknown) => resolve(value as Opened) };
-    const run = place.begin("transaction", request, listener);
+    const { run, began } = beginRun(place, { input, onWorker });
     const unsubscribe = onAbort(signal, () => place.caller.abort(run));
     const opened = await Promise.race([began, run.end.then(() => undefined)]);
     unsubscribe();
-    if (opened !== undefined && !run.isAborted) return new RemoteTransaction(place, run, opened);
-    throw expectBegun(await run.end, "no transaction could be opened", run.isAborted);
+    if (opened === undefined || run.isAborted) {
+      throw expectBegun(await run.end, "no transaction could be opened", run.isAborted);
+    }
+    try {
+      return new RemoteTransaction(place, run, readOpened(opened.value));
+    } catch (error) {
+      place.caller.abort(run);
+      throw error;
+    }
   }
 
   async exec(input: RunnerExecInput): Promise<SandboxedExecResult> {
@@ -205,8 +223,11 @@ class RemoteTransaction implements Transaction {
   }
 
   async changes(options?: ChangesOptions): Promise<Change[]> {
-    if (options?.since !== undefined) throw isLocal("changes({ since })");
-    return (await this.#ask("changes", [options])) as Change[];
+    const { since, ...rest } = options ?? {};
+    if (since === undefined) return (await this.#ask("changes", [options])) as Change[];
+    return (await this.#askWith("changes", since, "since", (run) => [
+      { ...rest, since: run },
+    ])) as Change[];
   }
 
   async runs(): Promise<TransactionRun[]> {
@@ -214,8 +235,11 @@ class RemoteTransaction implements Transaction {
   }
 
   async diff(options?: DiffOptions): Promise<string> {
-    if (options?.since !== undefined) throw isLocal("diff({ since })");
-    return (await this.#ask("diff", [options])) as string;
+    const { since, ...rest } = options ?? {};
+    if (since === undefined) return (await this.#ask("diff", [options])) as string;
+    return (await this.#askWith("diff", since, "since", (run) => [
+      { ...rest, since: run },
+    ])) as string;
   }
 
   async commit(options?: CommitOptions): Promise<CommitReport> {
@@ -238,19 +262,47 @@ class RemoteTransaction implements Transaction {
     await this.#ask("rollback", [to]);
   }
 
-  /** @throws (rejects) always: what is done with two transactions is done where both are open. */
-  async fork(): Promise<never> {
-    throw isLocal("fork");
+  fork(options?: ForkOptions & { count?: undefined }): Promise<Transaction>;
+  fork(options: ForkOptions & { count: number }): Promise<Transaction[]>;
+  async fork(options: ForkOptions = {}): Promise<Transaction | Transaction[]> {
+    const { count, quiesce = false } = forkOptions(options);
+    this.#expectOpen();
+    const forks = await this.#fork(count ?? 1, quiesce);
+    return count === undefined ? (forks[0] as Transaction) : forks;
   }
 
-  /** @throws (rejects) always, like `fork` */
-  async merge(): Promise<never> {
-    throw isLocal("merge");
+  /** All of them, or none: first each has a slot, then the worker forks for all at once. */
+  async #fork(count: number, quiesce: boolean): Promise<Transaction[]> {
+    const place = this.#outside;
+    await this.#asked("expectForks", [count]);
+    const input: TransactionRequest = { way: "fork", of: this.#run.number };
+    const how = { input, onWorker: nameOfWorker(this.#worker), beside: this.#run };
+    const begun = Array.from({ length: count }, () => beginRun(place, how));
+    const runs = begun.map(({ run }) => run);
+    try {
+      const all = Promise.all(begun.map(expectHeld));
+      const over = this.#run.end.then((end) => {
+        throw this.#isOver(whyOver(end));
+      });
+      await Promise.race([all, over]);
+      const numbers = runs.map(({ number }) => number);
+      const ms = quiesce ? kLongestTimerMs : undefined; // as long as commands run
+      const forks = readForks(await this.#asked("fork", [numbers, quiesce], ms), count);
+      return forks.map((fork, at) => new RemoteTransaction(place, runs[at] as RemoteRun, fork));
+    } catch (error) {
+      await Promise.all(runs.map((run) => giveBack(place, run)));
+      throw error;
+    }
   }
 
-  /** @throws (rejects) always, like `fork` */
-  async adopt(): Promise<never> {
-    throw isLocal("adopt");
+  async merge(from: Transaction, options: MergeOptions = {}): Promise<MergeReport> {
+    const { paths, onConflict } = mergeOptions(options);
+    const how = { paths, onConflict };
+    return readMergeReport(await this.#askWith("merge", from, "from", (run) => [run, how]));
+  }
+
+  async adopt(from: Transaction): Promise<MergeReport> {
+    return readMergeReport(await this.#askWith("adopt", from, "from", (run) => [run]));
   }
 
   async close(): Promise<void> {
@@ -275,14 +327,51 @@ class RemoteTransaction implements Transaction {
     return this.#asked(operation, args);
   }
 
-  async #asked(operation: string, args: readonly unknown[]): Promise<unknown> {
+  async #asked(operation: string, args: readonly unknown[], ms?: number): Promise<unknown> {
     const { caller } = this.#outside;
     try {
-      return await askWhole((...asked) => caller.call(this.#run, ...asked), operation, args);
+      return await askWhole((...asked) => caller.call(this.#run, ...asked, ms), operation, args);
     } catch (error) {
       if ((error as { code?: unknown }).code !== "ERR_SANDBOX_CLOSED") throw error;
       throw this.#isOver(whyOver(await caller.ended(this.#run)));
     }
+  }
+
+  /** Calls an operation that another transaction takes part in; `args` are made of its run. */
+  async #askWith(
+    operation: string,
+    other: Transaction,
+    field: string,
+    args: (run: number) => unknown[],
+  ): Promise<unknown> {
+    const its = this.#expectBeside(other, field);
+    const answer = await this.#ask(operation, args(its.#run.number));
+    const isEnded = typeof answer === "object" && answer !== null && "otherEnded" in answer;
+    if (isEnded) throw its.#isOver(whyOver(await its.#outside.caller.ended(its.#run)));
+    return answer;
+  }
+
+  /** @throws TypeError unless the other transaction is on the same worker; SandboxError if it was closed */
+  #expectBeside(other: unknown, field: string): RemoteTransaction {
+    const wrong = (got: string) =>
+      invalidValue(
+        `Expected \`${field}\` to be a transaction on the worker ${this.#worker}, got one ${got}`,
+      );
+    if (!(other instanceof RemoteTransaction)) {
+      if (isMember(other)) throw wrong("of this machine");
+      throw invalidType(field, "a transaction", other);
+    }
+    if (other.#worker !== this.#worker) throw wrong(`on the worker ${other.#worker}`);
+    if (other.#outside.caller !== this.#outside.caller) {
+      throw wrong("that was opened with other credentials or for another tenant");
+    }
+    other.#expectOpen();
+    return other;
+  }
+
+  /** The worker's name and the number of its process. */
+  get #worker(): string {
+    return this.#run.worker ?? "";
   }
 
   #expectOpen(): void {
@@ -295,6 +384,32 @@ class RemoteTransaction implements Transaction {
       fix: "`resumeTransaction` takes it up again, unless it was discarded",
     });
   }
+}
+
+type BegunRun = { run: RemoteRun; began: Promise<{ value: unknown }> };
+
+/** Requests a run for a transaction; `began` resolves when its worker has opened it, or holds its slot. */
+function beginRun(
+  place: RemotePlace,
+  request: { input: TransactionRequest } & Pick<RunRequest, "onWorker" | "beside">,
+): BegunRun {
+  const { promise: began, resolve } = deferred<{ value: unknown }>();
+  const listener = { out: () => {}, began: (value: unknown) => resolve({ value }) };
+  return { run: place.begin("transaction", request, listener), began };
+}
+
+/** @throws (rejects) the reason, if the run has ended without a slot */
+async function expectHeld({ run, began }: BegunRun): Promise<void> {
+  const isHeld = await Promise.race([began.then(() => true), run.end.then(() => false)]);
+  if (isHeld && !run.isAborted) return;
+  throw expectBegun(await run.end, "the transaction could not be forked", run.isAborted);
+}
+
+/** Ends the run of a fork that nobody will have; what its worker has made of it meanwhile is discarded. */
+async function giveBack({ caller }: RemotePlace, run: RemoteRun): Promise<void> {
+  if (run.hasBegun) await caller.call(run, "discard", []).catch(() => {});
+  caller.abort(run);
+  await caller.ended(run);
 }
 
 /** Files of a transaction on a worker. Each call is checked and done there. */

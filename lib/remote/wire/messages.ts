@@ -118,6 +118,7 @@ const error = v.object({
   fix: v.optional(text),
   paths: v.optional(v.array(text)),
   changes: v.optional(v.array(plain)),
+  reasons: v.optional(v.array(v.object({ path: text, reason: text }))),
   port: v.optional(count),
   outcome: plain,
 });

@@ -110,6 +110,18 @@ function fieldsOf(value: object, depth: number): object {
 /** Errors on the wire: made on a worker, thrown to the caller. Pure. */
 
 const kMostText = 4_000;
+/** Most characters of each list of an error; three bytes of UTF-8 each, all lists fit into a frame. */
+const kMostListed = 1_500_000;
+
+/** Returns as many items of a list, from its beginning, as an error has room for. */
+function fitting<Item>(list: readonly Item[]): Item[] {
+  let size = 0;
+  const end = list.findIndex((each) => {
+    size += JSON.stringify(each).length + 1;
+    return size > kMostListed;
+  });
+  return end < 0 ? [...list] : list.slice(0, end);
+}
 
 /** Returns the parts of an error that are sent: its message, never its stack in the worker. */
 export function errorShape(error: unknown): WireErrorShape {
@@ -124,7 +136,11 @@ export function errorShape(error: unknown): WireErrorShape {
     ...(typeof code === "string" && { code }),
     ...(typeof fix === "string" && { fix }),
     ...(unheard && { port: unheard.port, outcome: unheard.outcome }),
-    ...(refused && { paths: [...refused.paths], changes: [...refused.conflicts] }),
+    ...(refused && {
+      paths: fitting(refused.paths),
+      changes: fitting(refused.conflicts),
+      ...(refused.reasons && { reasons: fitting(refused.reasons) }),
+    }),
   };
 }
 
@@ -143,6 +159,7 @@ export function errorOf({
   fix,
   paths = [],
   changes = [],
+  reasons,
   port,
   outcome,
 }: WireErrorShape): Error {
@@ -155,6 +172,7 @@ export function errorOf({
       code as TransactionError["code"],
       paths,
       changes as Change[],
+      reasons,
     );
   }
   if (name === "WorkspaceError") return new WorkspaceError(message, code as WorkspaceErrorCode);

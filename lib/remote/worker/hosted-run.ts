@@ -7,6 +7,7 @@ import { errorShape, fromPlain } from "../wire/plain.js";
 import type { Attachment, RunChannel } from "./attachment.js";
 import type { Granted, GuestEnd } from "./guest.js";
 import { type GuestNeeds, guestFor, type PendingGuest } from "./guests/guest-for.js";
+import type { Room } from "./guests/transaction-guest.js";
 import { kInputWindow } from "./streams.js";
 
 type Grant = Extract<ToWorker, { t: "grant" }>;
@@ -42,6 +43,7 @@ export type RunNeeds = {
   mostStdinBytes: number;
   /** Milliseconds without a call or command after which a session or transaction is ended. */
   idleMs: number;
+  room: Room;
   /** Called when the run is dropped, since its caller sends more than it may, or confirms nothing. */
   excess(): void;
   /** Counts bytes of output that are sent. */
@@ -127,6 +129,8 @@ export function hostRun(grant: Grant, body: Uint8Array, needs: RunNeeds): Pendin
   const guest = guestFor(grant, body, {
     ...{ within, find: needs.find, openPort, host, mostStdinBytes: needs.mostStdinBytes },
     isFull: (insiders?.size ?? 0) >= kMostInside,
+    peer: (number) => attachment.runs.get(number),
+    room: needs.room,
   });
   insiders?.add(guest);
   if (kind === "session" || kind === "transaction") idle.used();

@@ -67,6 +67,11 @@ export class Slots {
     return Math.max(0, free - this.#kept(now, own));
   }
 
+  /** Returns how many slots a tenant can have at once. */
+  mostOf(tenant: string): number {
+    return Math.min(this.size, this.#most(tenant) ?? this.size);
+  }
+
   /** Returns how many of the free slots a tenant may use. */
   freeFor(tenant: string, now: number, own?: Attachment): number {
     const most = this.#most(tenant);

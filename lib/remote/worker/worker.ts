@@ -173,6 +173,7 @@ export class Worker {
         for (const guest of runs.values()) guest.conclude(kDrained);
     };
     const timer = setTimeout(end, Math.min(openMs, kLongestTimerMs));
+    timer.unref(); // a second signal ends the worker before
     await this.#emptied().finally(() => clearTimeout(timer));
   }
 
@@ -293,6 +294,10 @@ export class Worker {
       },
       mostStdinBytes: this.#mostStdinBytes,
       idleMs: this.#idleMs,
+      room: {
+        mostSlots: this.slots.mostOf(attachment.tenant),
+        isDraining: () => this.#isDraining,
+      },
       excess: () => {
         this.counts.excesses += 1;
       },

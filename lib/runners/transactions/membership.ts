@@ -2,7 +2,7 @@
 
 import type { TransactionHandle } from "../../../types/addon-transaction.js";
 import type { Transaction } from "../../../types/transaction.js";
-import { invalidType } from "../../errors.js";
+import { invalidType, invalidValue } from "../../errors.js";
 import type { TransactionHome } from "../../home/home-view.js";
 import type { RunMeter } from "../../metrics/run-meter.js";
 import type { Ready } from "../supervised.js";
@@ -30,18 +30,32 @@ export type Membership = {
 };
 
 const memberships = new WeakMap<object, Membership>();
+/** Where transactions are that this process has open, and that are not of this machine. */
+const elsewhere = new WeakMap<object, string>();
 
 /** Registers a transaction as one of this package. */
 export function registerMembership(transaction: Transaction, membership: Membership): void {
   memberships.set(transaction, membership);
 }
 
-/** @throws TypeError for a value that is not a transaction of this package; `field` names it. */
+/** Registers a transaction that is not of this machine. `where`: such as "on the worker w1". */
+export function registerElsewhere(transaction: Transaction, where: string): void {
+  elsewhere.set(transaction, where);
+}
+
+/** True for a transaction of this machine. */
+export function isMember(value: unknown): boolean {
+  return typeof value === "object" && value !== null && memberships.has(value);
+}
+
+/** @throws TypeError for a value that is not a transaction of this machine; `field` names it. */
 export function membershipOf(transaction: unknown, field: string): Membership {
   const isObject = typeof transaction === "object" && transaction !== null;
   const membership = isObject ? memberships.get(transaction) : undefined;
-  if (membership === undefined) throw invalidType(field, "a transaction", transaction);
-  return membership;
+  if (membership !== undefined) return membership;
+  const where = isObject ? elsewhere.get(transaction) : undefined;
+  if (where === undefined) throw invalidType(field, "a transaction", transaction);
+  throw invalidValue(`Expected \`${field}\` to be a transaction of this machine, got one ${where}`);
 }
 
 /**

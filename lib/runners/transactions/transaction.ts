@@ -21,7 +21,7 @@ import type {
 } from "../../../types/transaction.js";
 import { untilAnswering } from "../../answering-path.js";
 import type { AuditSink } from "../../audit-log/sink.js";
-import { fromNative, invalidValue, TransactionError } from "../../errors.js";
+import { fromNative, invalidValue, SandboxError, TransactionError } from "../../errors.js";
 import { HomeSource, type TransactionHome } from "../../home/home-view.js";
 import type { TransactionCounts } from "../../metrics/run-metrics.js";
 import { networkOption, withNetwork } from "../../network.js";
@@ -262,6 +262,7 @@ export class WorkspaceTransaction extends SessionRunner implements Transaction {
         quiesce
           ? this.#turns.alone(async () => {
               await this.#quiet();
+              this.#expectOpen();
               return this.#makeForks(count ?? 1);
             })
           : this.#makeForks(count ?? 1),
@@ -418,6 +419,13 @@ export class WorkspaceTransaction extends SessionRunner implements Transaction {
   #closes(state: "closed" | "discarded"): void {
     if (this.#state === "open") this.#records.closed();
     if (this.#state !== "discarded") this.#state = state;
+    this.#wake();
+  }
+
+  /** @throws SandboxError after it was closed or discarded */
+  #expectOpen(): void {
+    if (!this.#isClosed) return;
+    throw new SandboxError("the transaction was closed", { code: "ERR_SANDBOX_CLOSED" });
   }
 
   get #isClosed(): boolean {
@@ -441,15 +449,21 @@ export class WorkspaceTransaction extends SessionRunner implements Transaction {
     return meters.reduce((sum, meter) => sum + meter.pending, 0);
   }
 
-  /** Resolves once no command runs. */
+  /** Resolves once no command runs, or the transaction is to be closed. */
   async #quiet(): Promise<void> {
-    while (this.#pending() > 0) await new Promise<void>((resolve) => this.#onEnd.add(resolve));
+    while (this.#pending() > 0 && !this.#isClosed) {
+      await new Promise<void>((resolve) => this.#onEnd.add(resolve));
+    }
   }
 
   #ended(): void {
+    this.#wake();
+    void this.#look();
+  }
+
+  #wake(): void {
     for (const resolve of this.#onEnd) resolve();
     this.#onEnd.clear();
-    void this.#look();
   }
 
   /** @throws TransactionError while a command runs. */

@@ -7,7 +7,7 @@ import { errorShape, fromPlain, toPlain } from "../../wire/plain.js";
 import type { Granted, Guest, GuestEnd, Host, Place, RunnerPlace } from "../guest.js";
 import { StdinBuffer } from "../streams.js";
 import { BatchGuest, type BatchInput, ExecGuest, SpawnGuest } from "./command-guests.js";
-import { SessionGuest, TransactionGuest, type TransactionInput } from "./transaction-guest.js";
+import { type Room, SessionGuest, TransactionGuest } from "./transaction-guest.js";
 
 type Grant = Extract<ToWorker, { t: "grant" }>;
 
@@ -27,6 +27,9 @@ export type GuestNeeds = {
   mostStdinBytes: number;
   /** True if the session or transaction has as many commands as it may. */
   isFull: boolean;
+  /** Returns another run of the same caller; undefined if it has ended. */
+  peer(run: number): PendingGuest | undefined;
+  room: Room;
 };
 
 function dropped(guest: Guest): void {
@@ -60,6 +63,12 @@ export class PendingGuest implements Guest {
 
   get place(): Place | undefined {
     return this.#guest?.place;
+  }
+
+  /** Itself, if it is a transaction that has been found a place; counts as a use of it. */
+  get transaction(): TransactionGuest | undefined {
+    this.used();
+    return this.#guest instanceof TransactionGuest ? this.#guest : undefined;
   }
 
   abort(): void {
@@ -118,7 +127,13 @@ function placeWithin(within: PendingGuest | undefined): Granted {
   return { place: place as Granted["place"], bounded: granted.bounded, release: () => {} };
 }
 
-function begin(granted: Granted, grant: Grant, stdin: StdinBuffer, host: Host): Guest {
+function begin(
+  granted: Granted,
+  grant: Grant,
+  stdin: StdinBuffer,
+  host: Host,
+  { peer, room }: GuestNeeds,
+): Guest {
   const { place, bounded } = granted;
   const { kind } = grant;
   if (kind === "transaction" && granted.finish !== undefined) {
@@ -140,7 +155,10 @@ function begin(granted: Granted, grant: Grant, stdin: StdinBuffer, host: Host): 
     case "session":
       return new SessionGuest(place, input as SessionOptions, host);
     case "transaction":
-      return new TransactionGuest(place, input as TransactionInput, bounded, host);
+      return new TransactionGuest(place, input, {
+        ...{ host, bounded, room },
+        peer: (run) => peer(run)?.transaction,
+      });
     case "explain":
       return new ExplainGuest(place, bounded(input, kind), host);
   }
@@ -168,7 +186,7 @@ export function guestFor(grant: Grant, body: Uint8Array, needs: GuestNeeds): Pen
     const isInside = grant.inside !== undefined;
     self.granted = isInside ? placeWithin(needs.within) : await needs.find(openPort);
     const host = { ...needs.host, isAborted: () => self.isAborted };
-    return begin(self.granted, grant, stdin, host);
+    return begin(self.granted, grant, stdin, host, needs);
   });
 }
 
