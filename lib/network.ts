@@ -18,6 +18,7 @@ const kFields: FieldsOf<NetworkByDomain> = {
   allow: true,
   deny: true,
   allowPrivate: true,
+  hostPorts: true,
   presets: true,
   onRequest: true,
   secrets: true,
@@ -58,6 +59,19 @@ function hostsOf(presets: unknown): string[] {
   });
 }
 
+/** Returns the entries as text, which the addon reads: a number in the way it is written. */
+function portsOf(hostPorts: unknown): string[] | undefined {
+  if (hostPorts === undefined) return undefined;
+  if (!Array.isArray(hostPorts)) {
+    const expected = "an array of ports of the host's loopback";
+    throw invalidType("network.hostPorts", expected, hostPorts);
+  }
+  return hostPorts.map((entry, at) => {
+    if (typeof entry === "number" || typeof entry === "string") return String(entry);
+    throw invalidType(`network.hostPorts[${at}]`, "a number or a string", entry);
+  });
+}
+
 const frozen = <Value>(value: Value): Value =>
   Array.isArray(value) ? (Object.freeze([...value]) as Value) : value;
 
@@ -75,7 +89,7 @@ export function networkOption(network: unknown): NetworkOption {
   const taken = known.get(network);
   if (taken !== undefined) return taken;
   expectFields(network, "network", kFields);
-  const { allow, deny, allowPrivate, presets, onRequest, secrets, http } =
+  const { allow, deny, allowPrivate, hostPorts, presets, onRequest, secrets, http } =
     network as NetworkByDomain;
   const policy = secretsPolicy({ secrets, http });
   const own: NetworkByDomain = Object.freeze(
@@ -83,19 +97,21 @@ export function networkOption(network: unknown): NetworkOption {
       ...(allow !== undefined && { allow: frozen(allow) }),
       ...(deny !== undefined && { deny: frozen(deny) }),
       ...(allowPrivate !== undefined && { allowPrivate: frozen(allowPrivate) }),
+      ...(hostPorts !== undefined && { hostPorts: frozen(hostPorts) }),
       ...(presets !== undefined && { presets: frozen(presets) }),
       ...(onRequest !== undefined && { onRequest }),
       ...(secrets !== undefined && { secrets: withoutValues(secrets) }),
       ...(http !== undefined && { http: frozen(http) }),
     }),
   );
-  const mayBeEmpty = own.presets !== undefined || own.onRequest !== undefined;
+  const mayBeEmpty = [own.presets, own.hostPorts, own.onRequest].some((each) => each !== undefined);
   const allowed = own.allow ?? (mayBeEmpty ? [] : undefined);
   const preset = hostsOf(own.presets);
   const native = Object.assign(Object.create(null), {
     allow: Array.isArray(allowed) ? [...allowed.map(inAscii), ...preset] : allowed,
     deny: named(own.deny),
     allowPrivate: named(own.allowPrivate),
+    hostPorts: portsOf(own.hostPorts),
     onRequest: typeof onRequest === "function" ? askerOf(onRequest) : onRequest,
   });
   const runnerSecrets = policy && new RunnerSecrets(policy, onRequest);
@@ -162,6 +178,22 @@ export function inAscii(entry: unknown): unknown {
   if (!kMaybeName.test(name)) return entry;
   const ascii = domainToASCII(name);
   return ascii === "" || isIP(ascii) !== 0 ? entry : `${wildcard}${ascii}${port}`;
+}
+
+const kHostPort = /^(?:(127(?:\.\d{1,3}){3}|\[::1\]):)?([1-9]\d{0,4})$/;
+/** DNS and the proxy of each sandbox. */
+const kOwnPorts: readonly number[] = [53, 3128];
+
+/**
+ * Returns an entry of `hostPorts` in its canonical spelling, "127.0.0.1:5432" or "[::1]:5432"; undefined for
+ * one that the addon refuses. Pure.
+ */
+export function hostPortText(entry: number | string): string | undefined {
+  const [, address = "127.0.0.1", digits = ""] = kHostPort.exec(String(entry)) ?? [];
+  const port = Number(digits);
+  if (digits === "" || port > 65_535 || kOwnPorts.includes(port)) return undefined;
+  if (address !== "[::1]" && isIP(address) !== 4) return undefined;
+  return `${address}:${port}`;
 }
 
 /** The hosts that package managers and forges need, listed in docs/network.md. */

@@ -164,7 +164,7 @@ export const kConfining = {
   network: {
     value: { kind: "network" },
     default: "deny",
-    doc: '`"deny"`: a private loopback only (with Landlock no sockets at all); `"allow"`: the host\'s network; with Bubblewrap also `{ allow, deny, allowPrivate, presets, onRequest, secrets, http }`: [what may be reached by name](network.md), [tokens that never enter](secrets.md)',
+    doc: '`"deny"`: a private loopback only (with Landlock no sockets at all); `"allow"`: the host\'s network; with Bubblewrap also `{ allow, deny, allowPrivate, hostPorts, presets, onRequest, secrets, http }`: [what may be reached by name](network.md), [services of the host](network.md#services-of-the-host), [tokens that never enter](secrets.md)',
     config: {},
     worker: { by: "own", at: 1, isAsked: true },
     flag: { syntax: "--network <mode>", help: "deny (the default): a private loopback only" },

@@ -300,6 +300,8 @@ export type NativeNetwork =
   | NetworkMode
   | (Pick<NetworkByDomain, "deny" | "allowPrivate"> & {
       allow: readonly string[];
+      /** As text; the addon reads it. */
+      hostPorts?: readonly string[] | undefined;
       onRequest?: OnNetworkQuestion | undefined;
       termination?: NativeTermination | undefined;
     });

@@ -39,7 +39,7 @@ export type NetworkAnswer = "allow" | "deny";
 export type NetworkByDomain = {
   /**
    * Allowed hosts; an entry without a port allows 80 and 443. An empty list denies everything. May be omitted
-   * if `presets` or `onRequest` is set.
+   * if `presets`, `hostPorts` or `onRequest` is set.
    */
   allow?: readonly string[] | undefined;
   /**
@@ -53,6 +53,12 @@ export type NetworkByDomain = {
    * ("10.0.0.0/8", "127.0.0.1"). Default none.
    */
   allowPrivate?: readonly string[] | undefined;
+  /**
+   * Ports of the host's own loopback that commands reach at the same port of theirs, at 127.0.0.1 and ::1: 5432
+   * (of the host's 127.0.0.1), "127.0.0.2:5432" or "[::1]:5432". With `allow` at most 64 ports. Rules for names
+   * and `onRequest` don't matter to them. Default none.
+   */
+  hostPorts?: readonly (number | string)[] | undefined;
   /** Lists of names to add to `allow`. Default none. */
   presets?: readonly NetworkPreset[] | undefined;
   /**
@@ -147,7 +153,7 @@ export type HttpRequestRecord = {
 
 /** A connection that a command made or was refused. */
 export type NetworkConnection = {
-  /** The requested host name or address. */
+  /** The requested host name or address; of `hostPorts`, the host's address. */
   host: string;
   /** The port; 0 if the name was refused before a connection was attempted. */
   port: number;
@@ -159,8 +165,8 @@ export type NetworkConnection = {
   rule?: string;
   /** Why the connection was denied or failed, as a clause: "no rule names it". */
   reason?: string;
-  /** How the host was requested. */
-  via: NetworkVia;
+  /** How the host was requested; "host-port": by a port that `hostPorts` names. */
+  via: NetworkVia | "host-port";
   /** Bytes that the command sent and the host's network accepted. */
   bytesOut: number;
   /** Bytes received. */

@@ -63,8 +63,8 @@ function withAsker(policy: Policy, onRequest: NetworkByDomain["onRequest"]): Pol
 
 /** True if neither the command line, nor a variable, nor a file says anything of the network. */
 function leavesNetwork(options: CliOptions, { config }: Policy, host: Variables): boolean {
-  const { network, allowHost, allowPreset, config: file } = options;
-  const said = [network, allowHost, allowPreset, file];
+  const { network, allowHost, allowPreset, hostPort, config: file } = options;
+  const said = [network, allowHost, allowPreset, hostPort, file];
   const { bubblewrap, network: effective } = config;
   return (
     said.every((each) => each === undefined) &&

@@ -37,6 +37,8 @@ export type CliOptions = AuditOption & {
   /** Hosts that may be reached, in the form of `network.allow`. */
   allowHost?: string[];
   allowPreset?: NetworkPreset[];
+  /** Ports of the host's loopback, in the form of `network.hostPorts`. */
+  hostPort?: string[];
   /** As in the options of a network. */
   secret?: Secret[];
   /** As in `network.http`; `run` names it --http, which `mcp` has for its port. */

@@ -35,6 +35,7 @@ export type PolicyOptions = Partial<
     | "network"
     | "allowHost"
     | "allowPreset"
+    | "hostPort"
     | "secret"
     | "httpRule"
     | "workspacePath"
@@ -106,16 +107,17 @@ export function networkOf(config: RuntimeConfig, runtime: RuntimeName): Bubblewr
   return kKinds[runtime].network(config);
 }
 
-/** Combines a network with the options: hosts are added to rules, and replace a mode. */
+/** Combines a network with the options: hosts and ports are added to rules, and replace a mode. */
 function withHosts(base: BubblewrapNetwork, options: PolicyOptions): BubblewrapNetwork {
-  const { network, allowHost = [], allowPreset = [] } = options;
+  const { network, allowHost = [], allowPreset = [], hostPort = [] } = options;
   if (network !== undefined) return network;
-  if (allowHost.length === 0 && allowPreset.length === 0) return base;
+  if (allowHost.length + allowPreset.length + hostPort.length === 0) return base;
   const rules = typeof base === "object" ? base : {};
   return {
     ...rules,
     allow: [...(rules.allow ?? []), ...allowHost],
     presets: [...(rules.presets ?? []), ...allowPreset],
+    ...(hostPort.length > 0 && { hostPorts: [...(rules.hostPorts ?? []), ...hostPort] }),
   };
 }
 
@@ -211,6 +213,7 @@ function checkApplicable(
   if (runtime === "auto") return; // it selects only runtimes that support rules
   if (options.allowHost !== undefined) refuse("--allow-host", "name --runtime bubblewrap");
   if (options.allowPreset !== undefined) refuse("--allow-preset", "name --runtime bubblewrap");
+  if (options.hostPort !== undefined) refuse("--host-port", "name --runtime bubblewrap");
   if (options.secret !== undefined) refuse("--secret", "name --runtime bubblewrap");
   if (options.httpRule !== undefined) refuse("--http", "name --runtime bubblewrap");
   const given = replacing(options);
@@ -233,14 +236,15 @@ function denial(said: RuntimeEnvironment, runtime: RuntimeType): string | undefi
   return said.network === "deny" ? "OPENAGENTIC_SANDBOX_NETWORK=deny" : undefined;
 }
 
-/** @throws CliError for a host that is not on the operator's list, which names all reachable hosts. */
+/** @throws CliError for a host or a port that is not on the operator's list, which names all reachable hosts. */
 function checkHosts(options: PolicyOptions, allowHosts: readonly string[]): void {
-  const { network, allowHost = [], allowPreset = [] } = options;
+  const { network, allowHost = [], allowPreset = [], hostPort = [] } = options;
   const extra = allowHost.find((host) => !allowHosts.includes(host));
   const opened =
     (network === "allow" && "--network allow") ||
     (extra !== undefined && `--allow-host ${extra}`) ||
-    (allowPreset.length > 0 && `--allow-preset ${allowPreset[0]}`);
+    (allowPreset.length > 0 && `--allow-preset ${allowPreset[0]}`) ||
+    (hostPort.length > 0 && `--host-port ${hostPort[0]}`);
   if (!opened) return;
   const fix = "leave it out, or ask the operator to add to the variable";
   throw new CliError(`${opened}, but the operator set ${kAllowHosts}`, 2, fix);
@@ -252,14 +256,15 @@ function checkNetwork(
   said: RuntimeEnvironment,
   runtime: RuntimeType,
 ): void {
-  const { network, runtime: named, allowHost, allowPreset } = options;
+  const { network, runtime: named, allowHost, allowPreset, hostPort } = options;
   if (said.allowHosts !== undefined) checkHosts(options, said.allowHosts);
   const denied = denial(said, runtime);
   if (denied === undefined) return;
   const opening =
     (network === "allow" && "--network") ||
     (allowHost && "--allow-host") ||
-    (allowPreset && "--allow-preset");
+    (allowPreset && "--allow-preset") ||
+    (hostPort && "--host-port");
   if (opening) {
     const fix = `leave ${opening} out, or ask the operator to unset the variable`;
     const what = opening === "--network" ? "--network allow" : opening;
@@ -281,12 +286,13 @@ function ruleInWords({ host, methods, paths }: HttpRule): string {
 export function rulesInWords(network: BubblewrapNetwork): string {
   if (typeof network !== "object") return network;
   const { allow = [], presets = [], deny = [], allowPrivate = [], onRequest } = network;
-  const { secrets = [], http = [] } = network;
+  const { hostPorts = [], secrets = [], http = [] } = network;
   const allowed = [...allow, ...presets.map((name) => `the preset ${name}`)];
   return [
     allowed.length === 0 ? "by domain: nothing" : `by domain: ${allowed.join(", ")}`,
     deny.length === 0 ? "" : `never ${deny.join(", ")}`,
     allowPrivate.length === 0 ? "" : `private addresses of ${allowPrivate.join(", ")}`,
+    hostPorts.length === 0 ? "" : `ports of the host's loopback: ${hostPorts.join(", ")}`,
     onRequest === undefined ? "" : "somebody is asked about the rest",
     ...secrets.map(({ name, hosts }) => `${name} for ${hosts.join(", ")}, and never inside`),
     http.length === 0 ? "" : `requests: only ${http.map(ruleInWords).join(", ")}`,

@@ -32,6 +32,7 @@ import {
   finiteDuration,
   formatDuration,
   host,
+  hostPort,
   httpRule,
   mount,
   path,
@@ -99,10 +100,12 @@ function checkTogether(command: Command): void {
   if (json && maxOutput !== undefined && maxOutput > kMaxJsonOutput) {
     command.error(`error: with --json, --max-output is at most ${formatSize(kMaxJsonOutput)}`);
   }
-  const byDomain = rest.allowHost ?? rest.allowPreset;
+  const byDomain =
+    (rest.allowHost && "--allow-host") ||
+    (rest.allowPreset && "--allow-preset") ||
+    (rest.hostPort && "--host-port");
   if (byDomain && rest.network !== undefined) {
-    const option = rest.allowHost ? "--allow-host" : "--allow-preset";
-    command.error(`error: ${option} or --network, not both`);
+    command.error(`error: ${byDomain} or --network, not both`);
   }
 }
 
@@ -207,6 +210,11 @@ function withConfinement(command: Command): Command {
         "--allow-preset <name>",
         `reach what a tool needs: ${kPresetNames.join(", ")}; repeatable`,
       ).argParser(preset),
+    )
+    .option(
+      "--host-port <port>",
+      "reach this port of the host's 127.0.0.1, or ADDRESS:PORT of its loopback, at the sandbox's own; repeatable",
+      hostPort,
     )
     .option(
       "--secret <name@host>",

@@ -141,6 +141,7 @@ const kPhrases: readonly (readonly [RegExp, string])[] = [
   [/remove it from mounts\b/g, "leave it out"],
   [/\bmount it with mode "ro"/g, "mount it read-only"],
   [/^Expected `network\.allow\[\d+\]`/g, "Expected --allow-host"],
+  [/^Expected `network\.hostPorts(\[\d+\])?`/g, "Expected --host-port"],
   [/\bfsReadDirs names/g, "the readable directories name"],
   [/\bfsWriteDirs names/g, "the writable directories name"],
   [/remove it from (?:roBinds|fsReadDirs|fsWriteDirs)\b/g, "leave it out"],

@@ -18,7 +18,7 @@ import type {
   Secret,
 } from "../../types/public.js";
 import { nearest } from "../fields.js";
-import { kPresetNames } from "../network.js";
+import { hostPortText, kPresetNames } from "../network.js";
 import { LocalNativeRunner } from "../runners/local.js";
 import { looksLikeHost, type Variables } from "../runtime/environment.js";
 import { sealedSecrets } from "../secrets/policy.js";
@@ -75,6 +75,13 @@ export function path(text: string, previous: string[] = []): string[] {
 export function host(text: string, previous: string[] = []): string[] {
   const expected = "a host such as a.test, a.test:8443, *.a.test or *.a.test:8443";
   return [...previous, required(looksLikeHost(text) ? text : undefined, expected)];
+}
+
+/** Adds a port of the host's loopback. */
+export function hostPort(text: string, previous: string[] = []): string[] {
+  const expected =
+    "a port of the host's loopback such as 5432, 127.0.0.1:5432 or [::1]:5432, but 53 and 3128";
+  return [...previous, required(hostPortText(text) && text, expected)];
 }
 
 /** Adds a preset. */

@@ -54,6 +54,9 @@ const kByDomain = {
   allow: hosts,
   deny: hosts,
   allowPrivate: hosts,
+  hostPorts: v.optional(
+    v.array(v.union([v.number(), host], "a port or an address with one"), "an array of ports"),
+  ),
   presets: v.optional(v.array(v.picklist(kPresetNames), "an array of presets")),
   secrets: v.optional(secrets),
   http: v.optional(v.array(httpRule, "an array of objects")),
@@ -70,8 +73,8 @@ const byDomain = v.pipe(
   record,
   v.strictObject(bare(kByDomain)),
   v.check(
-    ({ allow, presets, onRequest }) =>
-      allow !== undefined || presets !== undefined || onRequest !== undefined,
+    ({ allow, presets, hostPorts, onRequest }) =>
+      [allow, presets, hostPorts, onRequest].some((each) => each !== undefined),
     'an object with `allow` (or "allow" or "deny")',
   ),
 );

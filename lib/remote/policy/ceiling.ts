@@ -11,6 +11,8 @@ export type NetworkRules = {
   deny: readonly string[];
   /** Private destinations that allowed names may resolve to, besides public addresses. */
   allowPrivate: readonly string[];
+  /** Ports of the worker's loopback, in canonical spelling; absent if there are none. */
+  hostPorts?: readonly string[];
 };
 
 /** The network of a ceiling, or of a caller. */

@@ -2,7 +2,7 @@
 
 import { BlockList, isIP, isIPv4 } from "node:net";
 
-import { inAscii, kPresets } from "../../network.js";
+import { hostPortText, inAscii, kPresets } from "../../network.js";
 import type { NetworkRules, RemoteNetwork } from "./ceiling.js";
 import { listed, Refusal } from "./checked.js";
 import type { WrittenNetwork } from "./policy-schema.js";
@@ -10,16 +10,22 @@ import type { WrittenNetwork } from "./policy-schema.js";
 /** Most entries of one list, as in the runner. */
 const kMostEntries = 1024;
 const kHost = 'a host such as "a.test", "a.test:8443", "*.a.test" or "*.a.test:8443"';
+const kHostPort = 'a port such as 5432, "127.0.0.1:5432" or "[::1]:5432"';
 const kPrivate = 'a host without a port, an address, or a block such as "10.0.0.0/8"';
 
 type WrittenRules = Exclude<WrittenNetwork, string>;
-type Read = { allow: HostRule[]; deny: HostRule[]; allowPrivate: PrivateRule[] };
+type Read = {
+  allow: HostRule[];
+  deny: HostRule[];
+  allowPrivate: PrivateRule[];
+  hostPorts: string[];
+};
 
-function readList<Rule>(
-  list: readonly string[] | undefined,
+function readList<Entry, Rule>(
+  list: readonly Entry[] | undefined,
   field: string,
   expected: string,
-  read: (entry: string) => Rule | undefined,
+  read: (entry: Entry) => Rule | undefined,
 ): Rule[] | Refusal {
   const rules: Rule[] = [];
   for (const [at, entry] of (list ?? []).entries()) {
@@ -39,17 +45,25 @@ function readRules(written: WrittenRules): Read | Refusal {
   if (allow instanceof Refusal) return allow;
   const deny = readList(written.deny, "network.deny", kHost, readHostRule);
   if (deny instanceof Refusal) return deny;
+  const hostPorts = readList(written.hostPorts, "network.hostPorts", kHostPort, hostPortText);
+  if (hostPorts instanceof Refusal) return hostPorts;
   const { allowPrivate: listed, presets = [] } = written;
   const allowPrivate = readList(listed, "network.allowPrivate", kPrivate, readPrivateRule);
   if (allowPrivate instanceof Refusal) return allowPrivate;
   const preset = presets.flatMap((name) => kPresets[name].map(readHostRule));
-  return { allow: [...allow, ...preset.filter((rule) => rule !== undefined)], deny, allowPrivate };
+  const presetRules = preset.filter((rule) => rule !== undefined);
+  return { allow: [...allow, ...presetRules], deny, allowPrivate, hostPorts };
 }
 
 const texts = (rules: readonly HostRule[]) => [...new Set(rules.map(hostRuleText))];
 
-function rulesOf({ allow, deny, allowPrivate }: Read): NetworkRules {
-  return { allow: texts(allow), deny: texts(deny), allowPrivate: allowPrivate.map((r) => r.text) };
+function rulesOf({ allow, deny, allowPrivate, hostPorts }: Read): NetworkRules {
+  return {
+    allow: texts(allow),
+    deny: texts(deny),
+    allowPrivate: allowPrivate.map((r) => r.text),
+    ...(hostPorts.length > 0 && { hostPorts: [...new Set(hostPorts)] }),
+  };
 }
 
 /** Returns a network in normalised spelling with presets expanded, or a Refusal for a malformed entry. */
@@ -84,6 +98,13 @@ function narrowRules(ceiling: NetworkRules, written: WrittenRules): NetworkRules
     const within = listed(ceiling.allowPrivate);
     const allowedHere = within === "" ? "left out" : `within ${within}`;
     return new Refusal(`network.allowPrivate[${privateAt}]`, leaking.text, allowedHere);
+  }
+  const portAt = asked.hostPorts.findIndex((port) => !outer.hostPorts.includes(port));
+  const opening = asked.hostPorts[portAt];
+  if (opening !== undefined) {
+    const within = listed(outer.hostPorts);
+    const allowedHere = within === "" ? "left out" : `within ${within}`;
+    return new Refusal(`network.hostPorts[${portAt}]`, opening, allowedHere);
   }
   const rules = rulesOf({ ...asked, deny: [...outer.deny, ...asked.deny] });
   if (rules.deny.length > kMostEntries) {

@@ -30,16 +30,24 @@ const kMost = {
 
 const hosts = v.optional(list(safe));
 
+const kPorts = "an array of at most 64 ports";
+const ports = v.pipe(
+  v.array(v.union([v.number(), safe], "a port or an address with one"), kPorts),
+  v.maxLength(64, kPorts),
+);
+
 const rules = v.pipe(
   fields({
     allow: hosts,
     deny: hosts,
     allowPrivate: hosts,
+    hostPorts: v.optional(ports),
     presets: v.optional(list(v.picklist(kPresetNames))),
   }),
   v.check(
-    ({ allow, presets }) => allow !== undefined || presets !== undefined,
-    'an object with `allow` or `presets` (or "allow" or "deny")',
+    ({ allow, presets, hostPorts }) =>
+      [allow, presets, hostPorts].some((each) => each !== undefined),
+    'an object with `allow`, `presets` or `hostPorts` (or "allow" or "deny")',
   ),
 );
 

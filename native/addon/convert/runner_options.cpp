@@ -110,6 +110,7 @@ std::shared_ptr<const NetworkPolicy> ReadRules(Fields& network) {
   texts.allow = network.RequiredStrings("allow");
   texts.deny = ReadStrings(network, "deny");
   texts.allow_private = ReadStrings(network, "allowPrivate");
+  texts.host_ports = ReadStrings(network, "hostPorts");
   texts.asks = network.Function("onRequest").has_value();
   auto termination = ReadTermination(network);
   if (network.reader().failed()) return nullptr;
@@ -128,8 +129,8 @@ struct NetworkChoice {
   std::shared_ptr<const NetworkPolicy> by_domain;  // kByDomain only; without an asker
 };
 
-// Reads "allow", "deny" or { allow, deny?, allowPrivate?, onRequest? }; "deny" if nothing was
-// given.
+// Reads "allow", "deny" or { allow, deny?, allowPrivate?, hostPorts?, onRequest? }; "deny" if
+// nothing was given.
 NetworkChoice ReadNetworkChoice(Fields& options) {
   NetworkChoice choice;
   const auto value = options.Value("network");

@@ -13,6 +13,7 @@
 #include "policy/denials/grants.h"
 #include "policy/denials/missing_programs.h"
 #include "policy/denials/observation.h"
+#include "policy/network/host_port.h"
 
 namespace native_runner {
 namespace {
@@ -70,7 +71,6 @@ std::optional<Denial> DenialOfLimit(const Observation& observation, const Limits
 
 constexpr std::string_view kOfAuthorities =
     "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-_:@";
-constexpr std::uint16_t kDnsPort = 53;
 constexpr std::uint16_t kHttpPort = 80;
 constexpr std::uint16_t kHttpsPort = 443;
 

@@ -101,6 +101,8 @@ const char* ConnectionViaName(ConnectionVia via) {
       return "http";
     case ConnectionVia::kSocks:
       return "socks";
+    case ConnectionVia::kHostPort:
+      return "host-port";
   }
   return "";
 }

@@ -54,9 +54,10 @@ enum class ConnectionVia {
   kConnect,      // asked the proxy by HTTP's CONNECT
   kHttp,         // asked the proxy by an HTTP request in absolute form
   kSocks,        // asked the proxy by SOCKS 5
+  kHostPort,     // connected to a port of its loopback that stands for one of the host's
 };
 
-// Returns "transparent", "connect", "http" or "socks", as in audits.
+// Returns "transparent", "connect", "http", "socks" or "host-port", as in audits.
 const char* ConnectionViaName(ConnectionVia via);
 
 // The reason if `onRequest` was called and gave no answer.

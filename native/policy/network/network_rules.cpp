@@ -164,13 +164,19 @@ Result<NetworkRules> ReadNetworkRules(const NetworkRuleTexts& texts) {
     error = ReadList(texts.allow_private, "network.allowPrivate", ReadPrivateRule,
                      &rules.allow_private);
   }
+  std::vector<HostPort> host_ports;
+  if (!error) error = ReadList(texts.host_ports, "network.hostPorts", ReadHostPort, &host_ports);
   if (error) return *std::move(error);
+  TRY_ASSIGN(rules.host_ports, OnePerPort(std::move(host_ports)));
   const std::size_t ports = PortsOf(rules).size();
   if (ports > kMostPorts) {
-    return Error{.code = ErrorCode::kOutOfRange,
-                 .message = "Expected `network.allow` to name at most " +
-                            std::to_string(kMostPorts) + " ports, got " + std::to_string(ports),
-                 .fix = ""};
+    return Error{
+        .code = ErrorCode::kOutOfRange,
+        .message = "Expected `network.allow`" +
+                   std::string(rules.host_ports.empty() ? "" : " and `network.hostPorts`") +
+                   " to name at most " + std::to_string(kMostPorts) + " ports, got " +
+                   std::to_string(ports),
+        .fix = ""};
   }
   return rules;
 }
@@ -183,6 +189,8 @@ std::vector<std::uint16_t> PortsOf(const NetworkRules& rules) {
     has_default_ports = has_default_ports || !rule.port;
   }
   if (has_default_ports) ports.insert(kDefaultPorts.begin(), kDefaultPorts.end());
+  for (const HostPort& entry : rules.host_ports)
+    ports.insert(entry.port);
   return {ports.begin(), ports.end()};
 }
 
@@ -192,6 +200,8 @@ std::string NetworkRulesText(const NetworkRules& rules) {
   AddTexts(rules.deny, "deny", false, &lines);
   for (const PrivateRule& rule : rules.allow_private)
     lines.insert("allowPrivate " + rule.text());
+  for (const HostPort& entry : rules.host_ports)
+    lines.insert("hostPort " + entry.text());
   if (rules.asks) lines.insert("asks");
   std::string text;
   for (const std::string& line : lines)

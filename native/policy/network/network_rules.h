@@ -12,6 +12,7 @@
 
 #include "policy/current.h"
 #include "policy/network/host_name.h"
+#include "policy/network/host_port.h"
 #include "policy/network/ip_address.h"
 #include "policy/result.h"
 
@@ -70,12 +71,13 @@ inline constexpr std::array<std::uint16_t, 2> kDefaultPorts = {80, 443};
 inline constexpr std::size_t kMostRules = 1024;
 inline constexpr std::size_t kMostPorts = 64;
 
-// The options of `network: { allow, deny, allowPrivate, onRequest }`, as written.
+// The options of `network: { allow, deny, allowPrivate, hostPorts, onRequest }`, as written.
 struct NetworkRuleTexts {
   std::vector<std::string> allow;
   std::vector<std::string> deny;
   std::vector<std::string> allow_private;
   bool asks = false;  // true if `onRequest` is given
+  std::vector<std::string> host_ports = {};
 };
 
 // The same options, parsed. An `allow` entry without a port means kDefaultPorts; a `deny` entry
@@ -85,14 +87,15 @@ struct NetworkRules {
   std::vector<HostRule> deny;
   std::vector<PrivateRule> allow_private;
   bool asks = false;
+  std::vector<HostPort> host_ports = {};  // ascending, one per port
 };
 
 // Reads all rules. The first invalid entry is the error, named by its field: "network.deny[3]".
 // Pure.
 Result<NetworkRules> ReadNetworkRules(const NetworkRuleTexts& texts);
 
-// Returns the ports that connections may use, ascending, each once: those of `allow`, and
-// kDefaultPorts if `onRequest` is given.
+// Returns the ports that connections may use, ascending, each once: those of `allow` and of
+// `hostPorts`, and kDefaultPorts if `onRequest` is given.
 std::vector<std::uint16_t> PortsOf(const NetworkRules& rules);
 
 // Returns the text to be hashed, an entry a line, in canonical spelling and order. Rules that

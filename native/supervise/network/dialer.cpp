@@ -206,8 +206,7 @@ DialState StateOf(int error) {
 
 }  // namespace
 
-void Dialer::Dial(const NetworkRules& rules, const HostName& name, std::uint16_t port,
-                  OnDialled on_dialled) {
+void Dialer::Prepare(std::uint16_t port, OnDialled on_dialled) {
   Stop();
   on_dialled_ = std::move(on_dialled);
   port_ = port;
@@ -221,6 +220,17 @@ void Dialer::Dial(const NetworkRules& rules, const HostName& name, std::uint16_t
     dialled.fault = "it did not answer in time";
     End(std::move(dialled));
   });
+}
+
+void Dialer::DialAddress(const IpAddress& address, std::uint16_t port, OnDialled on_dialled) {
+  Prepare(port, std::move(on_dialled));
+  addresses_ = {address};
+  Next();
+}
+
+void Dialer::Dial(const NetworkRules& rules, const HostName& name, std::uint16_t port,
+                  OnDialled on_dialled) {
+  Prepare(port, std::move(on_dialled));
   question_ = resolver_->Ask(name, [this, &rules, name](const Resolver::Found& found) {
     question_ = 0;
     Resolved(rules, name, found);

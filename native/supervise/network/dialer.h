@@ -132,6 +132,9 @@ class Dialer {
   // Calls `on_dialled` once, later, within options.connect_ms.
   void Dial(const NetworkRules& rules, const HostName& name, std::uint16_t port,
             OnDialled on_dialled);
+  // Connects to an address that a rule names, of this machine or another. Calls `on_dialled` once,
+  // within options.connect_ms, maybe before it returns.
+  void DialAddress(const IpAddress& address, std::uint16_t port, OnDialled on_dialled);
   void Stop();
 
  private:
@@ -141,6 +144,7 @@ class Dialer {
     Watch watch;
   };
 
+  void Prepare(std::uint16_t port, OnDialled on_dialled);
   void Resolved(const NetworkRules& rules, const HostName& name, const Resolver::Found& found);
   void Next();
   void Begin(const IpAddress& address);

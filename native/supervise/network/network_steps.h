@@ -11,11 +11,6 @@
 
 namespace native_runner {
 
-// The ports on which every sandbox with a network by domain listens, besides those of its rules:
-// DNS, and the proxy (HTTP and SOCKS 5, distinguished by the first byte).
-inline constexpr std::uint16_t kDnsPort = 53;
-inline constexpr std::uint16_t kProxyPort = 3128;
-
 // A socket bound in a sandbox's network namespace, which the socket keeps alive.
 struct SandboxListener {
   enum class Kind {

@@ -12,6 +12,7 @@
 #include "policy/network/connections.h"
 #include "supervise/network/connection.h"
 #include "supervise/network/dns.h"
+#include "supervise/network/host_port_connection.h"
 #include "supervise/network/proxy.h"
 #include "supervise/network/sockets.h"
 #include "supervise/network/tunnel.h"
@@ -161,6 +162,11 @@ bool IsOwnLoopback(const IpAddress& address) {
   return address == IpAddress::V4(0x7f000001) || address == IpAddress::V6(kV6);
 }
 
+const HostPort* HostPortOf(const NetworkRules& rules, std::uint16_t port) {
+  const auto found = std::ranges::find(rules.host_ports, port, &HostPort::port);
+  return found == rules.host_ports.end() ? nullptr : &*found;
+}
+
 // Returns a sandbox's share of connections: an eighth of this process's descriptor limit.
 std::size_t MostByDescriptors() {
   constexpr rlim_t kShare = 8;
@@ -256,9 +262,11 @@ void SandboxNetwork::Accepted(std::uint16_t port, Descriptor socket, bool may_se
   const auto local = LocalEndpoint(socket.get());
   if (!local) return;  // already closed
   const HostName* name = names_.NameOf(local->address);
-  const bool is_own = IsOwnLoopback(local->address) && (port == kDnsPort || port == kProxyPort);
+  const bool is_at_loopback = IsOwnLoopback(local->address);
+  const HostPort* host_port = is_at_loopback ? HostPortOf(policy_->rules, port) : nullptr;
+  const bool is_own = is_at_loopback && (port == kDnsPort || port == kProxyPort);
   const std::string host = name != nullptr ? name->text() : IpText(local->address);
-  if (name == nullptr && !is_own) {
+  if (name == nullptr && !is_own && host_port == nullptr) {
     return Refuse(host, port, VerdictReasonText(VerdictReason::kAddress), std::move(socket));
   }
   if (!may_serve) {
@@ -266,7 +274,16 @@ void SandboxNetwork::Accepted(std::uint16_t port, Descriptor socket, bool may_se
   }
   // There is no record to add it to.
   if (!recorder_.has_commands()) return ResetConnection(std::move(socket));
+  if (name == nullptr && host_port != nullptr) return ServeHostPort(host_port, std::move(socket));
   Serve(port, std::move(socket), name != nullptr ? std::make_unique<HostName>(*name) : nullptr);
+}
+
+void SandboxNetwork::ServeHostPort(const HostPort* entry, Descriptor socket) {
+  SetNoDelay(socket.get());
+  SocketStream client(std::move(socket));
+  if (!client.Open(loop_)) return client.Reset();
+  live_->connections.Add(std::make_unique<HostPortConnection>(
+      &live_->parts, &live_->connections, uv_hrtime(), std::move(client), entry));
 }
 
 void SandboxNetwork::Serve(std::uint16_t port, Descriptor socket, std::unique_ptr<HostName> name) {

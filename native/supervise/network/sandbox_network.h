@@ -11,6 +11,7 @@
 
 #include "policy/network/dns.h"
 #include "policy/network/host_name.h"
+#include "policy/network/host_port.h"
 #include "policy/network/network_rules.h"
 #include "supervise/network/dialer.h"
 #include "supervise/network/network_questions.h"
@@ -64,6 +65,7 @@ class SandboxNetwork {
   bool Watch(const SandboxListener& listener, Descriptor socket);
   void Accepted(std::uint16_t port, Descriptor socket, bool may_serve);
   void Serve(std::uint16_t port, Descriptor socket, std::unique_ptr<HostName> name);
+  void ServeHostPort(const HostPort* entry, Descriptor socket);
   void Refuse(const std::string& host, std::uint16_t port, const std::string& reason,
               Descriptor socket);
 

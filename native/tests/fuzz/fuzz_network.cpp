@@ -84,7 +84,7 @@ void FuzzHost(const std::string& text) {
 
 void FuzzRules(FuzzedDataProvider& data) {
   NetworkRuleTexts texts;
-  for (auto* list : {&texts.allow, &texts.deny, &texts.allow_private}) {
+  for (auto* list : {&texts.allow, &texts.deny, &texts.allow_private, &texts.host_ports}) {
     while (list->size() < 4 && data.ConsumeBool())
       list->push_back(data.ConsumeRandomLengthString(48));
   }
@@ -103,6 +103,10 @@ void FuzzRules(FuzzedDataProvider& data) {
     again.deny.push_back(rule.text());
   for (const PrivateRule& rule : rules.allow_private)
     again.allow_private.push_back(rule.text());
+  for (const HostPort& entry : rules.host_ports) {
+    again.host_ports.push_back(entry.text());
+    Require(KindOf(entry.address) == AddressKind::kLoopback);
+  }
   Require(NetworkRulesText(ReadNetworkRules(again).value()) == NetworkRulesText(rules));
   for (const HostRule& rule : rules.deny) {
     if (rule.pattern.is_wildcard || (rule.port && *rule.port != port)) continue;
