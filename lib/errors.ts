@@ -167,6 +167,37 @@ export class WaitForPortError extends Error {
   }
 }
 
+/** Details of a {@link ForwardError}. */
+export type ForwardErrorOptions = {
+  /** The port in the sandbox. */
+  port: number;
+  /** How to fix it. */
+  fix?: string | undefined;
+  /** How the process ended, if its end is the cause. */
+  outcome?: Outcome | undefined;
+};
+
+/** A port can't be forwarded into a sandbox; `code` is stable. */
+export class ForwardError extends Error {
+  /** For programs; the only code of this class. */
+  readonly code = "ERR_SANDBOX_FORWARD";
+  /** The port in the sandbox. */
+  readonly port: number;
+  // `declare`: an absent field must not be printed as undefined with the error.
+  /** How to fix it, if known. */
+  declare readonly fix: string | undefined;
+  /** How the process ended, if its end is the cause. */
+  declare readonly outcome: Outcome | undefined;
+
+  constructor(message: string, options: ForwardErrorOptions) {
+    super(message);
+    this.name = "ForwardError";
+    this.port = options.port;
+    if (options.fix !== undefined) this.fix = options.fix;
+    if (options.outcome !== undefined) this.outcome = options.outcome;
+  }
+}
+
 /** Creates the error for a process that ended without ever listening. */
 export function endedBefore(
   port: number,

@@ -142,6 +142,7 @@ export function resultOf(report: NativeReport): SandboxedExecResult {
   if (report.cwd !== undefined) audit.cwd = report.cwd;
   if (report.connections !== undefined) audit.connections = report.connections;
   if (report.connectionsOmitted > 0) audit.connectionsOmitted = report.connectionsOmitted;
+  if (report.forwards !== undefined) audit.forwards = report.forwards;
   if (report.denials !== undefined) audit.denials = report.denials.map(withCli);
   if (report.denialsOmitted > 0) audit.denialsOmitted = report.denialsOmitted;
   return new RunResult({

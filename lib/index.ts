@@ -69,6 +69,8 @@ export type {
   EnvironmentPolicy,
   ExplainMode,
   FirejailNativeRunnerOptions,
+  ForwardOptions,
+  ForwardRecord,
   Grant,
   HttpRequestRecord,
   HttpRule,
@@ -94,10 +96,11 @@ export type {
   Outcome,
   OutputKeep,
   PoolState,
+  PortForward,
   RunnerExecInput,
-  SandboxErrorCode,
   SandboxedAuditRecord,
   SandboxedExecResult,
+  SandboxErrorCode,
   SandboxProcess,
   SandboxStart,
   Secret,
@@ -144,6 +147,8 @@ export { readAuditLog } from "./audit-log/entries.js";
 export { AuditLogError, type AuditLogErrorCode } from "./audit-log/files.js";
 export { verifyAuditLog } from "./audit-log/verify.js";
 export {
+  ForwardError,
+  type ForwardErrorOptions,
   SandboxError,
   type SandboxErrorOptions,
   TransactionError,

@@ -17,6 +17,8 @@ import type {
   Denial,
   EnvironmentPolicy,
   FirejailNativeRunnerOptions,
+  ForwardOptions,
+  ForwardRecord,
   Grant,
   LandlockNativeRunnerOptions,
   LocalNativeRunnerOptions,
@@ -60,6 +62,22 @@ export type PortAnswer =
 
 /** A wait for a port; pass `id` to `stopWait`. */
 export type NativePortWait = { id: number; done: Promise<PortAnswer> };
+
+/** What came of `forward`; "gone" also answers `closeForward`. `errno` says why it is "failed". */
+export type ForwardAnswer = {
+  state:
+    | "open"
+    | "gone"
+    | "no-sockets"
+    | "own-port"
+    | "loop"
+    | "too-many"
+    | "port-taken"
+    | "failed";
+  number: number;
+  hostPort: number;
+  errno: number;
+};
 
 /** Callbacks for the output and events of a live process. They must not throw. */
 export type LiveCallbacks = {
@@ -191,6 +209,7 @@ export interface NativeReport {
   shellState: ShellStateReport | undefined;
   connections: NetworkConnection[] | undefined;
   connectionsOmitted: number;
+  forwards: ForwardRecord[] | undefined;
   denials: NativeDenial[] | undefined;
   denialsOmitted: number;
 }
@@ -252,6 +271,10 @@ export interface RunnerHandle {
   ): NativePortWait;
   /** Ends a wait; an ended wait is ignored. */
   stopWait(id: number): void;
+  /** Makes a port of the host lead to one of a live process or, if `id` is 0, of the session. Throws on misuse. */
+  forward(id: number, port: number, options: ForwardOptions): Promise<ForwardAnswer>;
+  /** Closes a forward by its number; an ended one is ignored. Resolves when its port is free. */
+  closeForward(id: number, number: number): Promise<ForwardAnswer>;
   /** Ends a run, including a queued one; the id of a settled run is ignored. */
   abort(id: number): void;
   /** Fills the runner's pool; resolves with the number of prewarmed sandboxes then ready. */

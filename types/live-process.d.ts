@@ -65,6 +65,27 @@ export type WaitForPortOptions = {
   signal?: AbortSignal | undefined;
 };
 
+/** Options of `forward`. */
+export type ForwardOptions = {
+  /**
+   * The loopback address of the host to listen on: "127.0.0.1" (the default; "localhost" is the same) or "::1". The
+   * sandbox's side is found by itself: its 127.0.0.1, or its ::1 if nothing listens there.
+   */
+  host?: "127.0.0.1" | "::1" | "localhost" | undefined;
+  /** The port of the host, an integer from 0 to 65535. Default 0: a free one. */
+  hostPort?: number | undefined;
+};
+
+/** A port of the host's loopback whose connections arrive in a sandbox. */
+export interface PortForward extends AsyncDisposable {
+  /** `http://` and the address that it listens on, such as "http://127.0.0.1:43721". */
+  readonly url: string;
+  /** The port of the host. */
+  readonly port: number;
+  /** Closes the port and its connections; resolves when the port is free. Has no effect after the end. */
+  close(): Promise<void>;
+}
+
 /** A running command that the host can exchange data with; `spawn` resolves with it. */
 export interface SandboxProcess {
   /**
@@ -96,6 +117,16 @@ export interface SandboxProcess {
    * reason; TypeError or RangeError naming the field.
    */
   waitForPort(port: number, options?: WaitForPortOptions): Promise<void>;
+  /**
+   * Makes a port of the host's loopback lead to a TCP port of the sandbox, until the process has ended. Something may
+   * listen there later: until then connections are closed. The first request of each HTTP/1 connection has to name a
+   * loopback in its Host field; other protocols pass as they are.
+   *
+   * @throws (rejects) {@link ForwardError} if the process has ended (with its `outcome`), the host's port is taken, the
+   * policy allows no sockets (Landlock with the network denied), or the process runs on a worker; TypeError or
+   * RangeError naming the field.
+   */
+  forward(port: number, options?: ForwardOptions): Promise<PortForward>;
   /**
    * Sets the size of the terminal; its foreground processes get SIGWINCH.
    * @throws Error ERR_INVALID_STATE without a terminal; TypeError or RangeError naming the field.

@@ -167,6 +167,8 @@ export type NativeAuditRecord = {
   connections?: NetworkConnection[] | undefined;
   /** Number of connections that are not listed. */
   connectionsOmitted?: number | undefined;
+  /** The forwards that were open during the run. */
+  forwards?: ForwardRecord[] | undefined;
   /** The requests to hosts with secrets or rules; the first 1,000. */
   requests?: HttpRequestRecord[] | undefined;
   /** Number of requests that are not listed. */
@@ -175,6 +177,26 @@ export type NativeAuditRecord = {
   denials?: Denial[] | undefined;
   /** Number of denials that are not listed. */
   denialsOmitted?: number | undefined;
+};
+
+/** A port of the host that led to a sandbox, and what came of its connections during a run. */
+export type ForwardRecord = {
+  /** The port in the sandbox. */
+  port: number;
+  /** The address of the host that it listened on. */
+  host: string;
+  /** The port of the host. */
+  hostPort: number;
+  /** Connections of the host's clients, the refused and the failed ones among them. */
+  connections: number;
+  /** Requests that were refused, since their Host field named no loopback. */
+  refused: number;
+  /** Connections that nothing in the sandbox took. */
+  failed: number;
+  /** Bytes that the sandbox sent. */
+  bytesOut: number;
+  /** Bytes that the clients sent. */
+  bytesIn: number;
 };
 
 /** The result of any {@link NativeRunner}. */
@@ -283,6 +305,8 @@ export type SandboxedAuditRecord = {
   connections?: NetworkConnection[];
   /** Number of connections that are not listed; absent if all are listed. */
   connectionsOmitted?: number;
+  /** Ports of the host that led to the sandbox during the run; absent if there were none. */
+  forwards?: ForwardRecord[];
   /**
    * Requests to hosts with secrets or rules (`network.secrets`, `network.http`), in the order in which they were
    * answered; at most 1,000. Present only with either option.

@@ -1,8 +1,10 @@
 /** The public types of sessions and batches; shipped and re-exported like public.d.ts. */
 
 import type {
+  ForwardOptions,
   NativeRunner,
   NativeSpawnInput,
+  PortForward,
   RunnerExecInput,
   SandboxedExecResult,
   SandboxProcess,
@@ -76,6 +78,13 @@ export interface NativeSession extends NativeRunner, AsyncDisposable {
    * @throws (rejects) like that method; ERR_SANDBOX_CLOSED if the session has ended.
    */
   waitForPort(port: number, options?: WaitForPortOptions): Promise<void>;
+  /**
+   * Makes a port of the host's loopback lead to a TCP port of the session, until the session has ended; see
+   * {@link SandboxProcess.forward}.
+   *
+   * @throws (rejects) like that method; ERR_SANDBOX_CLOSED if the session has ended.
+   */
+  forward(port: number, options?: ForwardOptions): Promise<PortForward>;
   /** The layers in force for each command of the session. */
   readonly layers: readonly string[];
   /** Resources that the commands of the session share. */

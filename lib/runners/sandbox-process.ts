@@ -12,6 +12,8 @@ import type {
   RunnerHandle,
 } from "../../types/addon.js";
 import type {
+  ForwardOptions,
+  PortForward,
   SandboxedExecResult,
   SandboxProcess,
   TerminalSize,
@@ -19,6 +21,7 @@ import type {
 } from "../../types/public.js";
 import {
   endedBefore,
+  ForwardError,
   fromNative,
   invalidState,
   invalidValue,
@@ -26,6 +29,7 @@ import {
 } from "../errors.js";
 import { expectObject } from "../fields.js";
 import { checkSignal, onAbort } from "./abort.js";
+import { openForward } from "./forward.js";
 
 function signalNumber(name: unknown): number {
   if (typeof name === "string" && Object.hasOwn(constants.signals, name)) {
@@ -109,6 +113,14 @@ export class LiveProcess implements SandboxProcess {
 
   signal(name: NodeJS.Signals): void {
     this.#handle.signal(this.id, signalNumber(name));
+  }
+
+  async forward(port: number, options: ForwardOptions = {}): Promise<PortForward> {
+    return openForward(this.#handle, this.id, port, options, async () => {
+      const { outcome, exitCode } = await this.result;
+      const message = `port ${port} can't be forwarded: the process has ended: ${outcome.kind}, exit code ${exitCode}`;
+      return new ForwardError(message, { port, outcome });
+    });
   }
 
   async waitForPort(port: number, options: WaitForPortOptions = {}): Promise<void> {

@@ -1,6 +1,8 @@
 import type { NativeAddon, SessionHandle } from "../../types/addon.js";
 import type {
+  ForwardOptions,
   NativeSpawnInput,
+  PortForward,
   RunnerExecInput,
   SandboxedExecResult,
   SandboxProcess,
@@ -17,6 +19,7 @@ import { copyOptions, expectFields, type FieldsOf } from "../fields.js";
 import type { RunMeter } from "../metrics/run-meter.js";
 import type { RunnerSecrets } from "../secrets/runner-secrets.js";
 import { checkSignal, onAbort } from "./abort.js";
+import { openForward } from "./forward.js";
 import { waitForPort } from "./sandbox-process.js";
 import { type HomeKeeper, type Ready, Supervised } from "./supervised.js";
 
@@ -84,6 +87,12 @@ export class Session implements NativeSession {
   async start(input: NativeSpawnInput): Promise<SandboxProcess> {
     this.#expectOpen();
     return this.#supervised.spawn(input);
+  }
+
+  async forward(port: number, options: ForwardOptions = {}): Promise<PortForward> {
+    this.#expectOpen();
+    const { handle } = this.#supervised;
+    return openForward(handle, 0, port, options, async () => hasEnded(await this.ended));
   }
 
   async waitForPort(port: number, options: WaitForPortOptions = {}): Promise<void> {

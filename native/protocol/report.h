@@ -21,6 +21,11 @@ namespace native_runner {
 // launcher's end of the command's own control socket, which carries all the messages above, then
 // stdin, stdout and stderr. In a shell session, kStateMessage with a descriptor, before the order,
 // hands over the shell's state; the command finds it as kStateDescriptor.
+//
+// From kReady on, kForwardMessage with a descriptor hands a launcher, or a session, its end of a
+// SOCK_SEQPACKET socket. Each byte kSocketsIpv4 or kSocketsIpv6 that the supervisor sends there is
+// answered by a SocketsReply with `count` sockets (SCM_RIGHTS): TCP, non-blocking, not connected, of
+// the sandbox's network namespace. The supervisor connects them.
 
 inline constexpr char kOrderMessage = 'o';
 inline constexpr char kInputMessage = 'i';
@@ -30,6 +35,15 @@ inline constexpr char kLeaseMessage = 'l';
 inline constexpr char kCommandMessage = 'c';
 inline constexpr char kStateMessage = 'h';
 inline constexpr char kCloneMessage = 'n';
+inline constexpr char kForwardMessage = 'f';
+
+inline constexpr char kSocketsIpv4 = '4';
+inline constexpr char kSocketsIpv6 = '6';
+inline constexpr std::size_t kSocketsAtOnce = 8;
+struct SocketsReply {
+  std::int32_t error = 0;  // errno, if not all could be made
+  std::uint32_t count = 0;
+};
 
 inline constexpr std::size_t kCommandDescriptors = 4;
 inline constexpr int kStateDescriptor = 83;  // a number that scripts are unlikely to use

@@ -162,6 +162,9 @@ void Supervisor::CloseSession(std::uint64_t session) {
 void Supervisor::Submit(const PortWait& wait) {
   queue_.Post(wait);
 }
+void Supervisor::Submit(const ForwardMessage& message) {
+  queue_.Post(message);
+}
 void Supervisor::Submit(PathRequest request) {
   queue_.Post(std::move(request));
 }
@@ -193,6 +196,8 @@ void Supervisor::OnMessage(Message message) {
     ServeSession(*session);
   } else if (const auto* wait = std::get_if<PortWait>(&message)) {
     ServeWait(*wait);
+  } else if (const auto* forward = std::get_if<ForwardMessage>(&message)) {
+    listener_->OnForward(forward->request, ServeForward(*forward));
   } else if (const auto* path = std::get_if<PathRequest>(&message)) {
     ServePath(*path);
   } else if (const auto* stop = std::get_if<StopWaitRequest>(&message)) {
@@ -352,6 +357,20 @@ PortState Supervisor::LookForPort(const PortWait& wait) const {
 void Supervisor::ServeWait(const PortWait& wait) {
   if (closing_) return listener_->OnPort(wait.id, PortState::kGone);
   ports_.Add(&loop_, wait);
+}
+
+ForwardAnswer Supervisor::ServeForward(const ForwardMessage& message) {
+  const auto serve = [&message](auto& owner) -> ForwardAnswer {
+    if (message.closes == 0) return owner.Forward(message.opens);
+    owner.CloseForward(message.closes);
+    return {};
+  };
+  if (message.run != 0) {
+    const auto run = runs_.find(message.run);
+    return run == runs_.end() ? ForwardAnswer() : serve(*run->second);
+  }
+  const auto session = sessions_.find(message.session);
+  return session == sessions_.end() ? ForwardAnswer() : serve(*session->second);
 }
 
 void Supervisor::ServePath(const PathRequest& request) {

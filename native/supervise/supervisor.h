@@ -159,6 +159,8 @@ class RunListener {
   virtual void OnPool(std::uint64_t request, Result<std::size_t> prewarmed) = 0;
   // Reports how a wait for a port ended.
   virtual void OnPort(std::uint64_t wait, PortState state) = 0;
+  // Answers a ForwardMessage: what came of opening a forward, or kGone once one is closed.
+  virtual void OnForward(std::uint64_t request, ForwardAnswer answer) = 0;
   // A path has answered, or did not within FileThreads::kPatienceMs.
   virtual void OnPath(std::uint64_t request, const std::optional<Error>& unanswered) = 0;
   // A session opened, with the layers of its commands, or failed to open; an open session ended,
@@ -217,6 +219,17 @@ class Supervisor {
 
   // Is answered by OnPort.
   void Submit(const PortWait& wait);
+  // Makes a port of the host lead to a sandbox, or, with `closes`, closes such a forward. Is answered
+  // by OnForward. `request` is unique.
+  struct ForwardMessage {
+    std::uint64_t request = 0;
+    std::uint64_t run = 0;      // 0: the session's
+    std::uint64_t session = 0;  // 0: the run's
+    ForwardRequest opens;
+    std::uint64_t closes = 0;  // a forward's number; 0: it opens one
+  };
+  void Submit(const ForwardMessage& message);
+
   // Looks at a path of the host on a thread that can be left behind. Is answered by OnPath.
   // `request` is unique.
   struct PathRequest {
@@ -259,7 +272,7 @@ class Supervisor {
   struct CloseRequest {};
   using Message =
       std::variant<Job, AbortRequest, LiveMessage, PoolRequest, SessionRequest, PortWait,
-                   PathRequest, StopWaitRequest, AnswerMessage, LeaseMessage, CloseRequest>;
+                   ForwardMessage, PathRequest, StopWaitRequest, AnswerMessage, LeaseMessage, CloseRequest>;
 
   explicit Supervisor(RunListener* listener)
       : listener_(listener),
@@ -284,6 +297,7 @@ class Supervisor {
   void ServePool(const PoolRequest& request);
   void ServeSession(const SessionRequest& order);
   void ServeWait(const PortWait& wait);
+  ForwardAnswer ServeForward(const ForwardMessage& message);
   void ServePath(const PathRequest& request);
   PortState LookForPort(const PortWait& wait) const;
   void BeginClose();

@@ -2,13 +2,15 @@ import { constants } from "node:os";
 import { Readable, Writable } from "node:stream";
 
 import type {
+  ForwardOptions,
   NativeSpawnInput,
+  PortForward,
   SandboxedExecResult,
   SandboxProcess,
   TerminalSize,
   WaitForPortOptions,
 } from "../../../types/public.js";
-import { endedBefore, invalidState, invalidType, invalidValue } from "../../errors.js";
+import { endedBefore, ForwardError, invalidState, invalidType, invalidValue } from "../../errors.js";
 import { withReason } from "../../exec-result.js";
 import { checkSignal, onAbort } from "../../runners/abort.js";
 import { deferred } from "../deferred.js";
@@ -110,6 +112,11 @@ export class RemoteProcess implements SandboxProcess {
     return process;
   }
 
+  /** @throws (rejects) always: its port would be one of the worker. */
+  async forward(port: number, _options: ForwardOptions = {}): Promise<PortForward> {
+    throw notForwarded(port);
+  }
+
   async waitForPort(port: number, options: WaitForPortOptions = {}): Promise<void> {
     const answer = portWait(this.#place, this.#run, port, options);
     await answer.catch(async (error: { code?: unknown }) => {
@@ -139,6 +146,13 @@ export class RemoteProcess implements SandboxProcess {
     await this.stop();
   }
 }
+
+/** Returns the error of `forward` for a sandbox of another machine. */
+export const notForwarded = (port: number): ForwardError =>
+  new ForwardError(`port ${port} can't be forwarded: the command runs on a worker`, {
+    port,
+    fix: "forward ports of sandboxes of this machine only",
+  });
 
 /**
  * Waits on the worker until a port accepts connections.

@@ -1,5 +1,7 @@
 import type {
+  ForwardOptions,
   NativeSpawnInput,
+  PortForward,
   RunnerExecInput,
   SandboxedExecResult,
   SandboxProcess,
@@ -18,7 +20,7 @@ import { checkSignal, onAbort } from "../../runners/abort.js";
 import { deferred } from "../deferred.js";
 import { errorOf, toPlain } from "../wire/plain.js";
 import { OutputCollector, type RemotePlace } from "./remote-place.js";
-import { portWait, RemoteProcess } from "./remote-process.js";
+import { notForwarded, portWait, RemoteProcess } from "./remote-process.js";
 import { expectBegun, type RemoteRun, whyOver } from "./remote-run.js";
 import { execInputOf, type ReportedResult } from "./request-of.js";
 
@@ -79,6 +81,12 @@ export class RemoteSession implements NativeSession {
   async start(input: NativeSpawnInput): Promise<SandboxProcess> {
     this.#expectOpen();
     return RemoteProcess.spawn(this.#place, input);
+  }
+
+  /** @throws (rejects) always: its port would be one of the worker. */
+  async forward(port: number, _options: ForwardOptions = {}): Promise<PortForward> {
+    this.#expectOpen();
+    throw notForwarded(port);
   }
 
   async waitForPort(port: number, options: WaitForPortOptions = {}): Promise<void> {

@@ -289,4 +289,25 @@ std::optional<PortWait> ReadPortWait(Reader& reader, const Napi::Value& port,
   return reader.failed() ? std::nullopt : std::optional(wait);
 }
 
+std::optional<ForwardRequest> ReadForward(Reader& reader, const Napi::Value& port,
+                                          const Napi::Value& options) {
+  ForwardRequest request;
+  request.port = ReadPort(reader, port);
+  Fields::Of(reader, options, {"options", "options."}, [&request](Fields& fields) {
+    const auto host = fields.String("host");
+    if (!host || *host == "127.0.0.1" || *host == "localhost") {
+      request.host = IpAddress::V4(INADDR_LOOPBACK);
+    } else if (*host == "::1") {
+      request.host = *ParsePlainIpAddress(*host);
+    } else {
+      fields.Fail("host", ErrorCode::kInvalidValue,
+                  "a loopback address (\"127.0.0.1\", \"::1\" or \"localhost\")",
+                  *fields.Value("host"));
+    }
+    if (const auto number = fields.Integer("hostPort", 0, UINT16_MAX))
+      request.host_port = static_cast<std::uint16_t>(*number);
+  });
+  return reader.failed() ? std::nullopt : std::optional(request);
+}
+
 }  // namespace native_runner

@@ -12,6 +12,7 @@
 #include "policy/options/environment.h"
 #include "policy/options/policy.h"
 #include "policy/options/request.h"
+#include "supervise/network/forward.h"
 #include "supervise/sandbox/port_waits.h"
 
 namespace native_runner {
@@ -72,6 +73,9 @@ RunInput ReadSpawnInput(Fields& input, const RunContext& context, const InputRul
 
 // Reads a port (an integer from 1 to 65535), and the options timeoutMs (> 0, Infinity; default 30
 // 000) and intervalMs (an integer from 1 on; default 50). nullopt after a fault.
+// Reads a port of a sandbox and `{ host, hostPort }`.
+std::optional<ForwardRequest> ReadForward(Reader& reader, const Napi::Value& port,
+                                          const Napi::Value& options);
 std::optional<PortWait> ReadPortWait(Reader& reader, const Napi::Value& port,
                                      const Napi::Value& options);
 

@@ -115,6 +115,13 @@ std::optional<std::uint64_t> EnvironmentState::Submit(PortWait wait, napi_deferr
   return wait.id;
 }
 
+void EnvironmentState::Submit(Supervisor::ForwardMessage message, napi_deferred deferred) {
+  if (!supervisor_ || tearing_down_) return PendingForwards::Settle(env_, deferred, {});
+  message.request = forwards_.Add(deferred);
+  KeepAliveWhilePending();
+  supervisor_->Submit(message);
+}
+
 bool EnvironmentState::AwaitAnswer(std::string path, napi_deferred deferred) {
   if (!StartSupervisor()) return false;
   const std::uint64_t request = paths_.Add(deferred);
@@ -154,6 +161,8 @@ void EnvironmentState::Deliver(events::Item item) {
           pool_requests_.Deliver(event);
         } else if constexpr (std::is_same_v<Event, events::PortAnswer>) {
           port_waits_.Deliver(event);
+        } else if constexpr (std::is_same_v<Event, events::ForwardDone>) {
+          forwards_.Deliver(event);
         } else if constexpr (std::is_same_v<Event, events::PathAnswer>) {
           paths_.Deliver(event);
         } else if constexpr (std::is_same_v<Event, events::SessionOpen> ||
@@ -175,7 +184,7 @@ void EnvironmentState::Deliver(events::Item item) {
 void EnvironmentState::KeepAliveWhilePending() {
   if (tearing_down_) return;
   event_queue_.KeepAlive(!runs_.empty() || !pool_requests_.empty() || !port_waits_.empty() ||
-                         !paths_.empty() || sessions_.keep_alive());
+                         !forwards_.empty() || !paths_.empty() || sessions_.keep_alive());
 }
 
 Result<std::pair<int, Descriptor>> EnvironmentState::OpenTerminator() {
@@ -194,6 +203,7 @@ void EnvironmentState::TearDown() {
   runs_.Clear();
   pool_requests_.Clear();
   port_waits_.Clear();
+  forwards_.Clear();
   paths_.Clear();
   sessions_.Clear();
   askers_.Clear();

@@ -69,6 +69,9 @@ class EnvironmentState {
   std::optional<std::uint64_t> Submit(PortWait wait, napi_deferred deferred);
   void StopWait(std::uint64_t wait);
 
+  // Opens or closes a forward; `message` has no request yet.
+  void Submit(Supervisor::ForwardMessage message, napi_deferred deferred);
+
   // Makes a pool's missing sandboxes, or closes the pool; without `deferred` the answer is dropped.
   void RequestPool(Supervisor::PoolRequest request, napi_deferred deferred);
   std::uint64_t NewPool() { return ++last_pool_; }
@@ -105,6 +108,7 @@ class EnvironmentState {
         runs_(env),
         pool_requests_(env),
         port_waits_(env),
+        forwards_(env),
         paths_(env),
         sessions_(env),
         askers_(env) {}
@@ -122,6 +126,7 @@ class EnvironmentState {
   PendingRuns runs_;
   PendingPoolRequests pool_requests_;
   PendingPortWaits port_waits_;
+  PendingForwards forwards_;
   PendingPaths paths_;
   PendingSessions sessions_;
   NetworkAskers askers_;

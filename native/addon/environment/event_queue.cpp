@@ -89,6 +89,10 @@ void EventQueue::OnPort(std::uint64_t wait, PortState state) {
   Post(events::PortAnswer{wait, state});
 }
 
+void EventQueue::OnForward(std::uint64_t request, ForwardAnswer answer) {
+  Post(events::ForwardDone{request, answer});
+}
+
 void EventQueue::OnPath(std::uint64_t request, const std::optional<Error>& unanswered) {
   Post(events::PathAnswer{request, unanswered});
 }

@@ -49,6 +49,11 @@ struct PortAnswer {
   PortState state;
 };
 
+struct ForwardDone {
+  std::uint64_t request;
+  ForwardAnswer answer;
+};
+
 struct PathAnswer {
   std::uint64_t request;
   std::optional<Error> unanswered;
@@ -74,7 +79,7 @@ struct QuestionGone {
   std::uint64_t question;
 };
 
-using Item = std::variant<Chunk, Event, Connection, Ended, PoolAnswer, PortAnswer, PathAnswer,
+using Item = std::variant<Chunk, Event, Connection, Ended, PoolAnswer, PortAnswer, ForwardDone, PathAnswer,
                           SessionOpen, SessionGone, Question, QuestionGone>;
 
 }  // namespace native_runner::events
@@ -116,6 +121,7 @@ class EventQueue final : public RunListener {
   void OnEnd(std::uint64_t run, RunResult result) override;
   void OnPool(std::uint64_t request, Result<std::size_t> prewarmed) override;
   void OnPort(std::uint64_t wait, PortState state) override;
+  void OnForward(std::uint64_t request, ForwardAnswer answer) override;
   void OnPath(std::uint64_t request, const std::optional<Error>& unanswered) override;
   void OnSessionOpen(std::uint64_t session, Result<LayerRecord> layers) override;
   void OnSessionGone(std::uint64_t session, const std::string& reason) override;

@@ -199,6 +199,56 @@ void PendingPortWaits::Deliver(const events::PortAnswer& answer) {
   if (builder.ok()) napi_resolve_deferred(env_, deferred, state);
 }
 
+namespace {
+
+const char* ForwardStateName(ForwardState state) {
+  switch (state) {
+    case ForwardState::kOpen:
+      return "open";
+    case ForwardState::kGone:
+      return "gone";
+    case ForwardState::kNoSockets:
+      return "no-sockets";
+    case ForwardState::kOwnPort:
+      return "own-port";
+    case ForwardState::kLoop:
+      return "loop";
+    case ForwardState::kTooMany:
+      return "too-many";
+    case ForwardState::kPortTaken:
+      return "port-taken";
+    case ForwardState::kFailed:
+      return "failed";
+  }
+  return "";
+}
+
+}  // namespace
+
+std::uint64_t PendingForwards::Add(napi_deferred deferred) {
+  requests_.emplace(++last_request_, deferred);
+  return last_request_;
+}
+
+void PendingForwards::Settle(Napi::Env env, napi_deferred deferred, const ForwardAnswer& answer) {
+  ValueBuilder builder(env);
+  napi_value made = builder.Object();
+  builder.Set(made, "state", builder.String(ForwardStateName(answer.state)));
+  builder.Set(made, "number", builder.Number(static_cast<double>(answer.number)));
+  builder.Set(made, "hostPort", builder.Number(answer.host_port));
+  builder.Set(made, "errno", builder.Number(answer.error));
+  if (builder.ok()) napi_resolve_deferred(env, deferred, made);
+}
+
+void PendingForwards::Deliver(const events::ForwardDone& done) {
+  const auto found = requests_.find(done.request);
+  if (found == requests_.end()) return;
+  const Napi::HandleScope handles(env_);
+  napi_deferred deferred = found->second;
+  requests_.erase(found);
+  Settle(env_, deferred, done.answer);
+}
+
 std::uint64_t PendingPaths::Add(napi_deferred deferred) {
   requests_.emplace(++last_request_, deferred);
   return last_request_;

@@ -123,6 +123,27 @@ class PendingPortWaits {
   std::uint64_t last_wait_ = 0;
 };
 
+// The forwards that one Node environment waits to be opened or closed: each settles a promise, in
+// the words of types/addon.d.ts. JavaScript thread.
+class PendingForwards {
+ public:
+  explicit PendingForwards(Napi::Env env) : env_(env) {}
+
+  // Returns the request's number, from 1 on.
+  std::uint64_t Add(napi_deferred deferred);
+  bool empty() const { return requests_.empty(); }
+  void Clear() { requests_.clear(); }
+
+  void Deliver(const events::ForwardDone& done);
+  // Settles a promise that nothing waits for.
+  static void Settle(Napi::Env env, napi_deferred deferred, const ForwardAnswer& answer);
+
+ private:
+  Napi::Env env_;
+  std::map<std::uint64_t, napi_deferred> requests_;
+  std::uint64_t last_request_ = 0;
+};
+
 // The paths whose answer one Node environment awaits: each settles a promise. JavaScript thread.
 class PendingPaths {
  public:

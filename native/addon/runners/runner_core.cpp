@@ -323,6 +323,34 @@ Napi::Value RunnerCore::WaitForPort(const Napi::CallbackInfo& info) {
   return builder.ok() ? Napi::Value(env, handle) : env.Undefined();
 }
 
+Napi::Value RunnerCore::Forward(const Napi::CallbackInfo& info) {
+  const Napi::Env env = info.Env();
+  Reader reader(env);
+  const auto request = ReadForward(reader, info[1], info[2]);
+  napi_deferred deferred = nullptr;
+  napi_value done = nullptr;
+  if (!request || napi_create_promise(env, &deferred, &done) != napi_ok) return env.Undefined();
+  Supervisor::ForwardMessage message;
+  message.run = NumberIn(info[0]);
+  message.session = message.run == 0 ? session() : 0;
+  message.opens = *request;
+  state_->Submit(message, deferred);
+  return {env, done};
+}
+
+Napi::Value RunnerCore::CloseForward(const Napi::CallbackInfo& info) {
+  const Napi::Env env = info.Env();
+  napi_deferred deferred = nullptr;
+  napi_value done = nullptr;
+  if (napi_create_promise(env, &deferred, &done) != napi_ok) return env.Undefined();
+  Supervisor::ForwardMessage message;
+  message.run = NumberIn(info[0]);
+  message.session = message.run == 0 ? session() : 0;
+  message.closes = NumberIn(info[1]);
+  state_->Submit(message, deferred);
+  return {env, done};
+}
+
 void RunnerCore::StopWait(const Napi::CallbackInfo& info) {
   state_->StopWait(NumberIn(info[0]));
 }

@@ -105,6 +105,8 @@ class RunnerCore {
   // Waits for a port of a live process or, if the given id is 0, of the session. Returns { id, done
   // }.
   Napi::Value WaitForPort(const Napi::CallbackInfo& info);
+  Napi::Value Forward(const Napi::CallbackInfo& info);
+  Napi::Value CloseForward(const Napi::CallbackInfo& info);
   void StopWait(const Napi::CallbackInfo& info);
 
  protected:

@@ -262,6 +262,8 @@ class RunnerObject : public Napi::ObjectWrap<RunnerObject<kMake>> {
         Method<&Core::Signal>("signal"),
         Method<&Core::Resize>("resize"),
         Method<&Core::WaitForPort>("waitForPort"),
+        Method<&Core::Forward>("forward"),
+        Method<&Core::CloseForward>("closeForward"),
         Method<&Core::StopWait>("stopWait"),
         Method<&Core::Abort>("abort"),
         Method<&Core::AbortAndWait>("abortAndWait"),

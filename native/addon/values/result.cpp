@@ -161,6 +161,26 @@ napi_value MakeConnections(ValueBuilder& builder, const std::optional<Connection
   return builder.Array(connections);
 }
 
+napi_value MakeForwards(ValueBuilder& builder, const std::vector<ForwardRecord>& forwards) {
+  if (forwards.empty()) return builder.Undefined();
+  std::vector<napi_value> made;
+  made.reserve(forwards.size());
+  for (const ForwardRecord& forward : forwards) {
+    const auto set = [&builder, each = builder.Object()](const char* key, std::uint64_t number) {
+      builder.Set(each, key, builder.Number(static_cast<double>(number)));
+      return each;
+    };
+    set("port", forward.port);
+    builder.Set(set("hostPort", forward.host_port), "host", builder.String(forward.host));
+    set("connections", forward.connections);
+    set("refused", forward.refused);
+    set("failed", forward.failed);
+    set("bytesOut", forward.bytes_out);
+    made.push_back(set("bytesIn", forward.bytes_in));
+  }
+  return builder.Array(made);
+}
+
 const char* NameOf(SandboxStart start) {
   switch (start) {
     case SandboxStart::kCold:
@@ -243,6 +263,7 @@ constexpr auto kReportFields = std::to_array<ReportField>({
     {"shellState", [](Of of) { return MakeShellState(of.builder, of.result.shell); }},
     {"connections", [](Of of) { return MakeConnections(of.builder, of.result.connections); }},
     {"connectionsOmitted", [](Of of) { return of.Count(OmittedOf(of.result.connections)); }},
+    {"forwards", [](Of of) { return MakeForwards(of.builder, of.result.forwards); }},
     {"denials", [](Of of) { return MakeDenials(of.builder, of.result.denials.denials); }},
     {"denialsOmitted", [](Of of) { return of.Count(of.result.denials.omitted); }},
 });

@@ -2,11 +2,13 @@
 
 #include <fcntl.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <csignal>
+#include <cstring>
 
 #include "launcher/command/children.h"
 #include "launcher/command/command.h"
@@ -20,12 +22,80 @@
 namespace native_runner {
 namespace {
 
+// Makes sockets in the launcher's own network namespace, which is the sandbox's, for the connections
+// that the host forwards (report.h). The host connects them: the launcher never waits for a server.
+class SocketMaker {
+ public:
+  SocketMaker() = default;
+  ~SocketMaker() { Close(); }
+  SocketMaker(const SocketMaker&) = delete;
+  SocketMaker& operator=(const SocketMaker&) = delete;
+
+  // Readable when the host asks; negative before Serve().
+  int descriptor() const { return channel_; }
+  // Takes the socket on which the host asks, in place of an earlier one.
+  void Serve(int channel) {
+    Close();
+    channel_ = channel;
+  }
+  // Answers what the host has asked, without waiting.
+  void Answer() {
+    char family = 0;
+    long got = 0;
+    while (channel_ >= 0 &&
+           (got = kernel::Receive(channel_, &family, sizeof family, MSG_DONTWAIT)) > 0)
+      SendSockets(family == kSocketsIpv6 ? AF_INET6 : AF_INET);
+    if (got != -EAGAIN && got != -EINTR) Close();
+  }
+  void Close() {
+    if (channel_ >= 0) kernel::Close(channel_);
+    channel_ = -1;
+  }
+
+ private:
+  void SendSockets(int family) const {
+    SocketsReply reply;
+    int made[kSocketsAtOnce] = {};
+    while (reply.count < kSocketsAtOnce && reply.error == 0) {
+      const int socket = kernel::OpenSocket(family, SOCK_STREAM | SOCK_NONBLOCK);
+      if (socket >= 0)
+        made[reply.count++] = socket;
+      else
+        reply.error = -socket;
+    }
+    iovec part{&reply, sizeof reply};
+    union {
+      cmsghdr header;
+      char bytes[CMSG_SPACE(sizeof made)];
+    } space{};
+    msghdr message{};
+    message.msg_iov = &part;
+    message.msg_iovlen = 1;
+    if (reply.count > 0) {
+      const std::size_t size = reply.count * sizeof(int);
+      message.msg_control = &space;
+      message.msg_controllen = static_cast<decltype(message.msg_controllen)>(CMSG_SPACE(size));
+      cmsghdr* const header = CMSG_FIRSTHDR(&message);
+      header->cmsg_level = SOL_SOCKET;
+      header->cmsg_type = SCM_RIGHTS;
+      header->cmsg_len = static_cast<decltype(header->cmsg_len)>(CMSG_LEN(size));
+      std::memcpy(CMSG_DATA(header), made, size);
+    }
+    kernel::Send(channel_, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
+    for (std::uint32_t each = 0; each < reply.count; ++each)
+      kernel::Close(made[each]);
+  }
+
+  int channel_ = -1;
+};
+
 // Returns when the command or its lease has ended, or when the host requests an end or is gone.
 // `group`: the command's own process group, which signals are sent to; 0 if it has none. True if
 // the lease is the reason.
 bool Watch(const HostChannel& control, LeaseTimer& lease, pid_t group, Children* children,
            Renames* renames, Refusals* refusals) {
   using Wake = HostChannel::Wake;
+  SocketMaker sockets;
   while (!children->command_ended()) {
     // At most one of them has a listener.
     const int listener =
@@ -33,10 +103,13 @@ bool Watch(const HostChannel& control, LeaseTimer& lease, pid_t group, Children*
     HostChannel::Said said;
     const Wake wake = control.Wait({.child_signal = children->signal_descriptor(),
                                     .other = listener,
+                                    .forward = sockets.descriptor(),
                                     .lease = lease.descriptor(),
                                     .most_ns = children->patience_ns()},
                                    &said);
     if (wake == Wake::kLeaseExtended) lease.Extend(said.lease_until_ns);
+    if (wake == Wake::kForward) sockets.Serve(said.forward);
+    sockets.Answer();
     children->Reap();
     if (wake == Wake::kLeaseEnded) return !children->command_ended();
     renames->Look();
@@ -160,6 +233,7 @@ constexpr pid_t kNoCommand = -1;
 
 struct CommandStart {
   CommandDescriptors descriptors;
+  SocketMaker* sockets = nullptr;  // the session's
   const Landlock* landlock = nullptr;
   const OverlayRenames* overlay = nullptr;
   LayerSet enforced;
@@ -183,6 +257,7 @@ long InstallDescriptors(const CommandDescriptors& descriptors) {
 
 int RunCommandLauncher(void* argument) {
   const CommandStart& start = *static_cast<CommandStart*>(argument);
+  start.sockets->Close();  // this process's copy: the host asks the session
   if (const long result = InstallDescriptors(start.descriptors); result < 0) {
     RefuseCommand(start.descriptors.at[0], "cannot place a descriptor", result);
     return 0;
@@ -214,9 +289,10 @@ void StartCommandLauncher(CommandStart* start) {
     kernel::Close(descriptor);
 }
 
-void WaitForMessageOrChild(int child_signal) {
-  pollfd descriptors[] = {{kControlDescriptor, POLLIN, 0}, {child_signal, POLLIN, 0}};
-  kernel::Poll(descriptors, 2, nullptr);
+void WaitForMessageOrChild(int child_signal, int forward) {
+  pollfd descriptors[] = {
+      {kControlDescriptor, POLLIN, 0}, {child_signal, POLLIN, 0}, {forward, POLLIN, 0}};
+  kernel::Poll(descriptors, 3, nullptr);
 }
 
 }  // namespace
@@ -235,15 +311,20 @@ void ServeSession(const HostChannel& control, const MappedOrder& session, const 
   const bool is_init = (session.header.flags & kOrderIsInit) != 0;
   Children children(kNoCommand);
   enforced.Remove(Layer::kPidNamespace);
-  CommandStart start{{}, &landlock, &overlay, enforced};
+  SocketMaker sockets;
+  CommandStart start{{}, &sockets, &landlock, &overlay, enforced};
   for (bool goes_on = children.signal_descriptor() >= 0; goes_on;) {
-    WaitForMessageOrChild(children.signal_descriptor());
+    WaitForMessageOrChild(children.signal_descriptor(), sockets.descriptor());
+    sockets.Answer();
     children.Reap();
     switch (control.ReceiveCommand(&start.descriptors)) {
       case HostChannel::SessionMessage::kNothing:
         break;
       case HostChannel::SessionMessage::kCommand:
         StartCommandLauncher(&start);
+        break;
+      case HostChannel::SessionMessage::kForward:
+        sockets.Serve(start.descriptors.at[0]);
         break;
       case HostChannel::SessionMessage::kEnd:
         goes_on = false;

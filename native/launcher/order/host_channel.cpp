@@ -35,6 +35,17 @@ bool Send(const Report& report, int attached, int socket = kControlDescriptor) {
   return kernel::Send(socket, &message, MSG_NOSIGNAL) > 0;
 }
 
+// Returns the only descriptor that came with a message; -1 without one.
+int DescriptorOf(msghdr* message) {
+  int descriptor = -1;
+  const cmsghdr* header = CMSG_FIRSTHDR(message);
+  if (header != nullptr && header->cmsg_level == SOL_SOCKET && header->cmsg_type == SCM_RIGHTS &&
+      header->cmsg_len == CMSG_LEN(sizeof descriptor)) {
+    std::memcpy(&descriptor, CMSG_DATA(header), sizeof descriptor);
+  }
+  return descriptor;
+}
+
 // Receives one message from the host; its first byte is its kind. Returns the result of recvmsg(2).
 long Receive(char* kind, ReceivedOrder* order, int flags) {
   order->descriptor = -1;
@@ -46,11 +57,7 @@ long Receive(char* kind, ReceivedOrder* order, int flags) {
   message.msg_control = &space;
   message.msg_controllen = sizeof space.bytes;
   const long got = kernel::Receive(kControlDescriptor, &message, MSG_CMSG_CLOEXEC | flags);
-  const cmsghdr* header = CMSG_FIRSTHDR(&message);
-  if (got > 0 && header != nullptr && header->cmsg_level == SOL_SOCKET &&
-      header->cmsg_type == SCM_RIGHTS && header->cmsg_len == CMSG_LEN(sizeof order->descriptor)) {
-    std::memcpy(&order->descriptor, CMSG_DATA(header), sizeof order->descriptor);
-  }
+  if (got > 0) order->descriptor = DescriptorOf(&message);
   order->size = got > 1 ? static_cast<std::size_t>(got) - 1 : 0;
   return got;
 }
@@ -132,6 +139,10 @@ HostChannel::SessionMessage HostChannel::ReceiveCommand(CommandDescriptors* desc
   message.msg_controllen = CMSG_LEN(sizeof descriptors->at);
   const long got = kernel::Receive(kControlDescriptor, &message, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
   if (got == -EAGAIN) return SessionMessage::kNothing;
+  if (got == 1 && kind == kForwardMessage) {
+    descriptors->at[0] = DescriptorOf(&message);
+    return descriptors->at[0] >= 0 ? SessionMessage::kForward : SessionMessage::kNothing;
+  }
   const bool is_whole = got == 1 && kind == kCommandMessage &&
                         (message.msg_flags & MSG_CTRUNC) == 0 &&
                         TakeDescriptors(message, descriptors);
@@ -175,18 +186,32 @@ HostChannel::Wake HostChannel::Wait(const Awaited& awaited, Said* said) const {
   pollfd descriptors[] = {{kControlDescriptor, POLLIN, 0},
                           {awaited.child_signal, POLLIN, 0},
                           {awaited.other, POLLIN, 0},
-                          {awaited.lease, POLLIN, 0}};
+                          {awaited.lease, POLLIN, 0},
+                          {awaited.forward, POLLIN, 0}};
   // Without a descriptor for SIGCHLD, children are checked periodically.
   constexpr long kNowAndThen = 10'000'000;
   long most_ns = awaited.most_ns;
   if (awaited.child_signal < 0 && (most_ns < 0 || most_ns > kNowAndThen)) most_ns = kNowAndThen;
   const timespec moment{0, most_ns};
-  kernel::Poll(descriptors, 4, most_ns >= 0 ? &moment : nullptr);
+  kernel::Poll(descriptors, 5, most_ns >= 0 ? &moment : nullptr);
   if (descriptors[0].revents == 0)
     return descriptors[3].revents != 0 ? Wake::kLeaseEnded : Wake::kChild;
   // One byte more than the longest message, so that a longer one is not taken for it.
   char message[2 + sizeof said->lease_until_ns] = {};
-  const long got = kernel::Receive(kControlDescriptor, message, sizeof message, MSG_DONTWAIT);
+  iovec part{message, sizeof message};
+  DescriptorSpace space{};
+  msghdr received{};
+  received.msg_iov = &part;
+  received.msg_iovlen = 1;
+  received.msg_control = &space;
+  received.msg_controllen = sizeof space.bytes;
+  const long got =
+      kernel::Receive(kControlDescriptor, &received, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
+  // Without its descriptor (EMFILE here) it can't be served, which is no reason to end.
+  if (got == 1 && message[0] == kForwardMessage) {
+    said->forward = DescriptorOf(&received);
+    return said->forward >= 0 ? Wake::kForward : Wake::kChild;
+  }
   const bool is_lease = got == 1 + sizeof said->lease_until_ns && message[0] == kLeaseMessage;
   if (is_lease && awaited.lease >= 0) {
     std::memcpy(&said->lease_until_ns, &message[1], sizeof said->lease_until_ns);

@@ -22,8 +22,9 @@ void RefuseClone(int socket, const char* what, long result);
 class HostChannel {
  public:
   // Receives the host's next message in a session, without waiting. kNothing: none has arrived.
-  // kEnd: the host is gone, or sent anything but a command.
-  enum class SessionMessage { kNothing, kCommand, kEnd };
+  // kForward: the first descriptor is the end of a socket for forwards (report.h). kEnd: the host is
+  // gone, or sent anything else.
+  enum class SessionMessage { kNothing, kCommand, kForward, kEnd };
   SessionMessage ReceiveCommand(CommandDescriptors* descriptors) const;
 
   HostChannel() = default;
@@ -37,22 +38,25 @@ class HostChannel {
   // end instead. kInvalid: the message is not an order, or descriptor 3 is not a socket.
   Received ReceiveOrder(ReceivedOrder* order);
 
-  enum class Wake { kChild, kSignal, kLeaseExtended, kLeaseEnded, kEnd };
+  enum class Wake { kChild, kSignal, kLeaseExtended, kLeaseEnded, kForward, kEnd };
   // Descriptors to wait for besides the host's; -1: none.
   struct Awaited {
     int child_signal = -1;
     int other = -1;
+    int forward = -1;
     int lease = -1;     // LeaseTimer::descriptor
     long most_ns = -1;  // longest wait, which ends with kChild; -1: no limit
   };
-  // Data of kSignal, and of kLeaseExtended.
+  // Data of kSignal, of kForward, and of kLeaseExtended.
   struct Said {
     int signal = 0;
+    int forward = -1;  // the receiver closes it
     std::uint64_t lease_until_ns = 0;
   };
   // Waits until the host requests an end or is gone (kEnd), requests a signal to the command
-  // (kSignal), or extends its lease, if it has one (kLeaseExtended); until the lease has ended
-  // without an extension (kLeaseEnded); or until a child, or `other`, may have changed (kChild).
+  // (kSignal), hands over a socket for forwards (kForward), or extends its lease, if it has one
+  // (kLeaseExtended); until the lease has ended without an extension (kLeaseEnded); or until a
+  // child, `other` or `forward` may have changed (kChild).
   // Any other message counts as a kill.
   Wake Wait(const Awaited& awaited, Said* said) const;
 

@@ -51,6 +51,13 @@ Pump::Needs Pump::Move() {
   return has_ended_ ? Needs::kNothing : Needs::kTurn;
 }
 
+Pump::Needs Pump::Flush() {
+  while (!has_ended_ && (in_pipe_ > 0 || !kept_.empty())) {
+    if (Empty() == Step::kWait) return Needs::kRoom;
+  }
+  return has_ended_ ? Needs::kNothing : Needs::kMore;
+}
+
 Pump::Step Pump::Fill() {
   if (is_spliced_ && !pipe_) pipe_ = pipes_->Take();
   if (!is_spliced_ || !pipe_) return FillKept();
@@ -156,9 +163,26 @@ void Relay::Start(OnChange on_change) {
   MoveBoth();
 }
 
+Pump::Needs Relay::MoveIn() {
+  while (gate_) {
+    if (const Pump::Needs needs = in_.Flush(); needs != Pump::Needs::kMore) return needs;
+    const Passes passes = gate_(&host_);
+    if (passes == Passes::kNothing) return Pump::Needs::kMore;
+    in_.Give(std::exchange(host_.input, {}));
+    if (passes == Passes::kAll) gate_ = nullptr;
+  }
+  return in_.Move();
+}
+
+SocketStream Relay::TakeHost() {
+  has_ended_ = true;
+  client_.Close();
+  return std::move(host_);
+}
+
 void Relay::MoveBoth() {
   const Pump::Needs out = out_.Move();
-  const Pump::Needs in = in_.Move();
+  const Pump::Needs in = MoveIn();
   // A broken target may have sent data before, which the other direction still passes on until it
   // ends. With a broken source there is nothing left to do.
   has_ended_ =

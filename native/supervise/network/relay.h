@@ -48,6 +48,14 @@ class Pump {
   // Moves bytes without waiting, at most kTurnBytes.
   Needs Move();
 
+  // Adds bytes that were read from the source elsewhere; only if Flush() returns kMore.
+  void Give(std::string read) {
+    kept_ = std::move(read);
+    kept_sent_ = 0;
+  }
+  // Passes on only what was already read. Returns kMore when all of it is.
+  Needs Flush();
+
   // Returns the number of bytes that the target took.
   std::uint64_t moved() const { return moved_; }
   bool has_ended() const { return has_ended_; }
@@ -96,6 +104,22 @@ class Relay {
         out_(pipes, client_.get(), host_.get(), std::move(client_.input)),
         in_(pipes, host_.get(), client_.get(), std::move(host_.input)) {}
 
+  // What a gate lets pass of what it has read into the stream's `input`.
+  enum class Passes {
+    kNothing,  // it is to be called again when the host has sent more
+    kInput,    // the input; it is to be called again for what follows
+    kAll,      // the input and all that follows
+  };
+  using Gate = std::function<Passes(SocketStream* host)>;
+  // Passes on what the host sends as `gate` lets it; before Start(). `read`: the host's input so far,
+  // which nothing was passed on of.
+  void Hold(std::string read, Gate gate) {
+    host_.input = std::move(read);
+    gate_ = std::move(gate);
+  }
+  // Ends the relay, but for the host's stream.
+  SocketStream TakeHost();
+
   // Calls `on_change` when bytes have moved or the relay has ended; it may destroy this.
   void Start(OnChange on_change);
 
@@ -108,9 +132,11 @@ class Relay {
 
  private:
   void MoveBoth();
+  Pump::Needs MoveIn();
 
   SocketStream client_;
   SocketStream host_;
+  Gate gate_;
   Pump out_;
   Pump in_;
   OnChange on_change_;

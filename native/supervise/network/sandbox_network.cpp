@@ -1,15 +1,14 @@
 #include "supervise/network/sandbox_network.h"
 
-#include <fcntl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <functional>
 #include <utility>
 
 #include "policy/network/connections.h"
+#include "supervise/network/acceptor.h"
 #include "supervise/network/connection.h"
 #include "supervise/network/dns.h"
 #include "supervise/network/host_port_connection.h"
@@ -19,129 +18,6 @@
 #include "supervise/os/handle.h"
 
 namespace native_runner {
-namespace {
-
-constexpr int kMostAccepted = 64;  // per wake-up
-constexpr std::uint64_t kRestMs = 100;
-
-Descriptor SpareDescriptor() {
-  return Descriptor(open("/dev/null", O_RDONLY | O_CLOEXEC));
-}
-
-Descriptor Accept(int listener) {
-  return Descriptor(accept4(listener, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
-}
-
-bool IsExhausted(int error) {
-  return error == EMFILE || error == ENFILE || error == ENOBUFS || error == ENOMEM;
-}
-
-// True for errors of the single connection to accept (accept(2)).
-bool IsOfOne(int error) {
-  return error == EINTR || error == ECONNABORTED || error == EPROTO || error == EPERM;
-}
-
-}  // namespace
-
-// Accepts on one listener, as many per wake-up as its sandbox's share allows. When the host has few
-// descriptors left, clients are refused. When it has none, one client is accepted with a spare
-// descriptor, so that it is refused instead of waiting; then accepting pauses. Supervisor thread
-// only.
-class Acceptor {
- public:
-  // `may_serve`: false if the client can only be refused.
-  using OnAccepted = std::function<void(Descriptor socket, bool may_serve)>;
-  using HasRoom = std::function<bool()>;
-
-  // `share` outlives this.
-  Acceptor(Descriptor listener, std::uint16_t port, HeadShare* share, HasRoom has_room,
-           OnAccepted on_accepted)
-      : listener_(std::move(listener)),
-        port_(port),
-        share_(share),
-        has_room_(std::move(has_room)),
-        on_accepted_(std::move(on_accepted)) {}
-
-  std::uint16_t port() const { return port_; }
-  // Returns false if the listener can't be watched.
-  [[nodiscard]] bool Start(uv_loop_t* loop);
-  // Returns true if more clients may wait.
-  bool AcceptSome();
-  // Continues after has_room has turned true again.
-  void Resume();
-
- private:
-  bool AcceptWithSpare();
-
-  Descriptor listener_;
-  std::uint16_t port_;
-  HeadShare* share_;
-  HasRoom has_room_;
-  OnAccepted on_accepted_;
-  uv_loop_t* loop_ = nullptr;
-  Watch watch_;
-  Descriptor spare_;
-  Timer rest_;
-};
-
-bool Acceptor::Start(uv_loop_t* loop) {
-  loop_ = loop;
-  spare_ = SpareDescriptor();
-  const int flags = fcntl(listener_.get(), F_GETFL);
-  if (flags < 0 || fcntl(listener_.get(), F_SETFL, flags | O_NONBLOCK) != 0) return false;
-  if (!watch_.Open(loop, listener_.get())) return false;
-  watch_.set_callback([this] { AcceptSome(); });
-  watch_.Want(UV_READABLE);
-  return true;
-}
-
-bool Acceptor::AcceptSome() {
-  for (int count = 0; count < kMostAccepted; ++count) {
-    if (!has_room_()) {
-      watch_.Want(0);
-      return true;
-    }
-    if (share_->Left() == 0) return true;  // the listener calls back in the next turn of the loop
-    share_->Take(HeadShare::kAccept);
-    Descriptor socket = Accept(listener_.get());
-    if (socket.valid()) {
-      const bool may_serve = LeavesDescriptors(socket.get());
-      on_accepted_(std::move(socket), may_serve);
-      continue;
-    }
-    if (IsOfOne(errno)) continue;
-    if (!IsExhausted(errno)) {
-      // The listener is no longer usable.
-      if (errno != EAGAIN && errno != EWOULDBLOCK) watch_.Want(0);
-      return false;
-    }
-    if (AcceptWithSpare()) continue;
-    watch_.Want(0);
-    rest_.Start(loop_, kRestMs, 0, [this] {
-      rest_.Stop();
-      if (!spare_.valid()) spare_ = SpareDescriptor();
-      watch_.Want(UV_READABLE);
-    });
-    return false;
-  }
-  return true;
-}
-
-// Returns false if no connection could be accepted even with the spare descriptor.
-bool Acceptor::AcceptWithSpare() {
-  if (!spare_.valid()) return false;
-  spare_.Close();
-  Descriptor socket = Accept(listener_.get());
-  const bool is_accepted = socket.valid();
-  if (is_accepted) on_accepted_(std::move(socket), false);
-  spare_ = SpareDescriptor();
-  return is_accepted;
-}
-
-void Acceptor::Resume() {
-  if (!rest_.active()) watch_.Want(UV_READABLE);
-}
-
 namespace {
 
 // Turns for connections that came before the last command ended; they cover more than the kernel
@@ -336,6 +212,12 @@ ConnectionLog SandboxNetwork::Leave(std::uint64_t command) {
     }
   }
   return recorder_.Leave(command);
+}
+
+bool SandboxNetwork::ListensOn(std::uint16_t port) const {
+  return std::ranges::any_of(wanted_, [port](const SandboxListener& listener) {
+    return listener.kind != SandboxListener::Kind::kUdpDns && listener.port == port;
+  });
 }
 
 std::size_t SandboxNetwork::size() const {

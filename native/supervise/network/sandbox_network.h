@@ -56,6 +56,9 @@ class SandboxNetwork {
   // access to this object.
   void Close();
 
+  // True if one of its own listeners is at this TCP port of the sandbox.
+  bool ListensOn(std::uint16_t port) const;
+
   // Returns the number of current connections.
   std::size_t size() const;
 

@@ -178,6 +178,11 @@ class OwnedSession {
 
   // Returns kListening if a process in the session listens on this TCP port.
   virtual PortState LookForPort(std::uint16_t port) const = 0;
+
+  // Makes a port of the host lead to one of the session's; gone with the session.
+  virtual ForwardAnswer Forward(const ForwardRequest& request) = 0;
+  // Does nothing if there is no such forward.
+  virtual void CloseForward(std::uint64_t number) = 0;
 };
 
 // Makes the session in which a backend's commands run. May be destroyed on any thread.

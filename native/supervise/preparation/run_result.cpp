@@ -53,4 +53,15 @@ std::vector<std::string> LayerRecord::Names() const {
   return names;
 }
 
+ForwardAnswer OpenForward(Sandbox* sandbox, const RunRecord& record,
+                          const ForwardRequest& request) {
+  if (ForbidsSockets(record)) return {.state = ForwardState::kNoSockets};
+  const SandboxNetwork* const network = sandbox->network();
+  if (network != nullptr && network->ListensOn(request.port))
+    return {.state = ForwardState::kOwnPort};
+  const bool is_hosts = !record.layers.Has(Layer::kNetworkNamespace);
+  if (is_hosts && request.host_port == request.port) return {.state = ForwardState::kLoop};
+  return sandbox->MakeForwards()->Open(request);
+}
+
 }  // namespace native_runner

@@ -14,6 +14,7 @@
 #include "policy/result.h"
 #include "policy/run/outcome.h"
 #include "protocol/layer.h"
+#include "supervise/network/forward.h"
 #include "supervise/sandbox/sandbox.h"
 #include "supervise/streams/output_buffer.h"
 
@@ -75,6 +76,10 @@ inline bool ForbidsSockets(const RunRecord& record) {
   return record.layers.Has(Layer::kNoSockets);
 }
 
+// Makes a port of the host lead to one of a sandbox that its commands run in. `record`: of one of
+// these.
+ForwardAnswer OpenForward(Sandbox* sandbox, const RunRecord& record, const ForwardRequest& request);
+
 // Tells if processes had to be killed at the end: by a deadline or an abort, or because the command
 // left some behind. `kProved`: all are known to be gone.
 enum class Kill { kNone, kProved, kUnproved };
@@ -110,6 +115,7 @@ struct RunResult {
   RunRecord record;
   std::optional<ShellReport> shell;          // in a shell session
   std::optional<ConnectionLog> connections;  // with a network by domain
+  std::vector<ForwardRecord> forwards;       // that were open meanwhile, a session's own too
   std::vector<Observation> observations;     // refused system calls, in order
   std::uint64_t observations_omitted = 0;    // number of further ones
   DenialLog denials;                         // the walls' denials, from these and other sources

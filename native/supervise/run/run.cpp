@@ -227,12 +227,23 @@ bool Run::Begin(std::span<const std::byte> order) {
 bool Run::HandOver(std::span<const std::byte> order) {
   if (SandboxNetwork* const network = sandbox_->network())
     connecting_ = network->Enter(request_.argv, listener_.on_connection, request_.terminator_run);
+  if (const Forwards* const forwards = sandbox_->forwards())
+    forwards_before_ = forwards->MarkNow();
   return streams_.SendInput(shared_.loop, sandbox_.get()) &&
          sandbox_->SendOrder(order) != LauncherChannel::Sent::kFailed;
 }
 
 void Run::LeaveNetwork() {
   if (connecting_) connections_ = sandbox_->network()->Leave(*std::exchange(connecting_, {}));
+}
+
+// Passes on what a server had sent before it ended.
+void Run::LeaveForwards() {
+  Forwards* const forwards = sandbox_ ? sandbox_->forwards() : nullptr;
+  if (forwards == nullptr) return;
+  for (const std::uint64_t number : forwards_)
+    forwards->Close(number, true);
+  forwarded_ = forwards->Since(forwards_before_);
 }
 
 // Hides the set-up messages of a prewarmed sandbox (see OnGone): its pipes are watched only after
@@ -351,6 +362,20 @@ PortState Run::LookForPort(std::uint16_t port) const {
                                                           : PortState::kSilent;
 }
 
+ForwardAnswer Run::Forward(const ForwardRequest& request) {
+  const bool runs = phase_ == Phase::kRunning && conclusion_.ready() && !conclusion_.has_cause();
+  if (!runs) return {.state = ForwardState::kGone};
+  const ForwardAnswer answer = OpenForward(sandbox_.get(), record_, request);
+  if (answer.state == ForwardState::kOpen) forwards_.push_back(answer.number);
+  return answer;
+}
+
+void Run::CloseForward(std::uint64_t number) {
+  const bool is_own = std::ranges::find(forwards_, number) != forwards_.end();
+  if (Forwards* const forwards = is_own && sandbox_ ? sandbox_->forwards() : nullptr)
+    forwards->Close(number, false);
+}
+
 void Run::Finish() {
   const auto self = shared_from_this();
   deadline_.Stop();
@@ -358,12 +383,14 @@ void Run::Finish() {
   LeaveLease();
   streams_.Finish();
   LeaveNetwork();
+  LeaveForwards();
   RunResult result;
   result.outcome = FinalOutcome();
   result.usage = conclusion_.FinalUsage(sandbox_.get());
   streams_.Take(&result);
   result.record = record_.runtime.empty() ? runtime_->Unprepared(request_) : std::move(record_);
   if (result.record.is_by_domain) result.connections = std::move(connections_);
+  result.forwards = std::move(forwarded_);
   result.observations_omitted = observed_.omitted();
   result.observations = observed_.TakeAll();
   timestamps_.ended = uv_hrtime();

@@ -87,6 +87,11 @@ class Run : public std::enable_shared_from_this<Run>,
   // Returns kListening if a process in its sandbox listens on a TCP port.
   PortState LookForPort(std::uint16_t port) const;
 
+  // Makes a port of the host lead to one of its sandbox's, until the run ends.
+  ForwardAnswer Forward(const ForwardRequest& request);
+  // Does nothing if there is no such forward.
+  void CloseForward(std::uint64_t number);
+
   // For a run of spawn; late actions are dropped.
   void Apply(LiveAction action);
 
@@ -100,6 +105,7 @@ class Run : public std::enable_shared_from_this<Run>,
   bool Begin(std::span<const std::byte> order);
   bool HandOver(std::span<const std::byte> order);
   void LeaveNetwork();
+  void LeaveForwards();
   bool Watch();
   bool StartStreams();
   void OnReport(const Report& report) override;
@@ -135,6 +141,9 @@ class Run : public std::enable_shared_from_this<Run>,
   std::unique_ptr<Sandbox> sandbox_;
   std::optional<std::uint64_t> connecting_;  // its number in the sandbox's network
   ConnectionLog connections_;
+  Forwards::Mark forwards_before_;         // those of a session
+  std::vector<std::uint64_t> forwards_;    // its own
+  std::vector<ForwardRecord> forwarded_;
   CollectedObservations observed_;
   Timer deadline_;
   Timer held_up_;

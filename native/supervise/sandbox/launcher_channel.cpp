@@ -125,6 +125,10 @@ void LauncherChannel::SendSignal(int signal) {
   static_cast<void>(send(socket_.get(), message, sizeof message, MSG_NOSIGNAL | MSG_DONTWAIT));
 }
 
+LauncherChannel::Sent LauncherChannel::SendForward(int descriptor) {
+  return Send(kForwardMessage, {}, {&descriptor, 1});
+}
+
 // Drops a message that finds no room: the launcher has not read for long, and the next renewal says
 // more.
 void LauncherChannel::SendLease(std::uint64_t until_ns) {

@@ -38,6 +38,8 @@ class LauncherChannel {
   Sent SendClone(const CloneRequest& request, std::span<const int, kCommandDescriptors> descriptors,
                  int cgroup);
   void SendSignal(int signal);  // to the command; see kSignalMessage
+  // Hands over the socket on which sockets are asked for (kForwardMessage). It is not kept.
+  Sent SendForward(int descriptor);
   // Extends the order's lease until this time. Only after an order that has a lease.
   void SendLease(std::uint64_t until_ns);
 

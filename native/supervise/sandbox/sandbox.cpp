@@ -119,6 +119,15 @@ void Sandbox::Receive() {
   }
 }
 
+Forwards* Sandbox::MakeForwards() {
+  if (!forwards_) {
+    forwards_ = std::make_unique<Forwards>(loop_, [this](int peer) {
+      return control_.SendForward(peer) == LauncherChannel::Sent::kSent;
+    });
+  }
+  return forwards_.get();
+}
+
 PortState Sandbox::LookForPort(std::uint16_t port) const {
   if (!launcher_.valid()) return PortState::kUnreadable;
   const auto listens = ListensInNetworkOf(launcher_.get(), port);

@@ -13,6 +13,7 @@
 #include "policy/result.h"
 #include "protocol/order.h"
 #include "protocol/report.h"
+#include "supervise/network/forward.h"
 #include "supervise/network/sandbox_network.h"
 #include "supervise/os/descriptor.h"
 #include "supervise/os/handle.h"
@@ -148,6 +149,12 @@ class Sandbox {
   // by domain.
   virtual SandboxNetwork* network() const { return nullptr; }
 
+  // Returns the forwards of host ports into it, a session's for all its commands; nullptr before
+  // MakeForwards.
+  virtual Forwards* forwards() const { return forwards_.get(); }
+  // Only from kReady on.
+  virtual Forwards* MakeForwards();
+
   // True if the launcher is pid 1 of a pid namespace of its own.
   bool own_init() const { return own_init_; }
   bool has_launcher() const { return has_launcher_; }
@@ -202,6 +209,9 @@ class Sandbox {
   bool has_launcher_ = false;  // the launcher has reported: set-up is over
   bool has_ended_ = false;     // the last report has arrived
   bool channel_closed_ = false;
+
+ private:
+  std::unique_ptr<Forwards> forwards_;
 };
 
 // The source of a run's sandbox: spawns one, takes a prewarmed one, or enters a session. Used once,

@@ -243,6 +243,16 @@ PortState Session::LookForPort(std::uint16_t port) const {
   return phase_ == Phase::kOpen ? sandbox_->LookForPort(port) : PortState::kSilent;
 }
 
+ForwardAnswer Session::Forward(const ForwardRequest& request) {
+  if (phase_ != Phase::kOpen) return {.state = ForwardState::kGone};
+  return OpenForward(sandbox_.get(), template_.record(), request);
+}
+
+void Session::CloseForward(std::uint64_t number) {
+  if (Forwards* const forwards = sandbox_ ? sandbox_->forwards() : nullptr)
+    forwards->Close(number, false);
+}
+
 std::shared_ptr<SessionSlot::Owner> Session::AsOwner() {
   return {shared_from_this(), this};
 }
@@ -305,6 +315,7 @@ void Session::OnGone() {
     sandbox_.reset();
     return PrepareSandbox();
   }
+  if (Forwards* const forwards = sandbox_->forwards()) forwards->CloseAll();
   const bool was_closed = phase_ == Phase::kClosing;
   phase_ = Phase::kGone;
   idle_.Stop();

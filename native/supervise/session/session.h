@@ -79,6 +79,8 @@ class Session : public OwnedSession,
   void Prepare(const ExecRequest& request, FileThreads::Key key, Backend::Ready ready);
 
   PortState LookForPort(std::uint16_t port) const override;
+  ForwardAnswer Forward(const ForwardRequest& request) override;
+  void CloseForward(std::uint64_t number) override;
 
   // Returns a slot for a planned command, with the shell part of its plan. kSetup if no slot can be
   // made.
@@ -95,6 +97,7 @@ class Session : public OwnedSession,
   void OnSlotLeft(SessionSlot* slot) override;
   bool end_is_proof() const override { return sandbox_ && sandbox_->end_is_proof(); }
   SandboxNetwork* network() const override { return sandbox_ ? sandbox_->network() : nullptr; }
+  Sandbox* sandbox() const override { return sandbox_.get(); }
 
   // Called by its own sandbox.
   void OnReport(const Report& report) override;

@@ -84,6 +84,8 @@ class SessionSlot final : public Sandbox {
     virtual bool end_is_proof() const = 0;
     // Returns the network of the session's own sandbox.
     virtual SandboxNetwork* network() const = 0;
+    // Returns the session's own sandbox.
+    virtual Sandbox* sandbox() const = 0;
   };
 
   // `control`: its launcher has the other end, or will get it.
@@ -101,6 +103,11 @@ class SessionSlot final : public Sandbox {
   void End() override;
   bool end_is_proof() const override;
   SandboxNetwork* network() const override { return owner_ ? owner_->network() : nullptr; }
+  Forwards* forwards() const override {
+    Sandbox* const sandbox = owner_ ? owner_->sandbox() : nullptr;
+    return sandbox != nullptr ? sandbox->forwards() : nullptr;
+  }
+  Forwards* MakeForwards() override { return owner_->sandbox()->MakeForwards(); }
   int most_tries() const override { return is_directory_refused_ ? 2 : 1; }
 
   // The session's launcher is gone; `is_proof`: so are all its processes. Otherwise the slot ends

@@ -53,6 +53,7 @@ class RecordingListener : public RunListener {
     changed_.notify_all();
   }
 
+  void OnForward(std::uint64_t /*request*/, ForwardAnswer /*answer*/) override {}
   void OnPort(std::uint64_t wait, PortState state) override {
     const std::lock_guard lock(mutex_);
     ports_.emplace(wait, state);
