@@ -204,6 +204,17 @@ export const kBubblewrap = {
       help: "mount a host path, there and as ro (the default) or rw; repeatable",
     },
   },
+  devices: {
+    value: { kind: "list", of: "text" },
+    default: kNone,
+    doc: 'character devices of the host that commands may use, and no others: paths below `/dev`, and names of families such as `"dri"`, `"kvm"` or `"nvidia"`; see [Devices](devices.md)',
+    config: { default: undefined },
+    worker: { by: "own", at: 7, isAsked: true },
+    flag: {
+      syntax: "--device <device>",
+      help: "let commands use a device of the host: a path below /dev, nvidia, nvidia:N, dri, kfd, kvm, fuse or tun; repeatable",
+    },
+  },
   workspacePath: {
     value: { kind: "word", words: ["/workspace", "same"] },
     default: "/workspace",
@@ -353,6 +364,12 @@ export const kLandlock = {
     default: true,
     doc: "whether it may be written, by both",
     config: {},
+  },
+  devices: {
+    value: { kind: "list", of: "text" },
+    default: kNone,
+    doc: 'character devices of the host that commands may use, besides those that every program needs: paths below `/dev`, and names of families such as `"dri"` or `"kvm"`, but not `"nvidia"`; see [Devices](devices.md#landlock)',
+    config: { default: undefined },
   },
   home: {
     value: { kind: "home" },

@@ -122,6 +122,12 @@ export type BubblewrapNativeRunnerOptions = RunnerOptions &
      */
     mounts?: readonly NativeMount[] | undefined;
     /**
+     * Character devices of the host that commands may use, and no others, at most 64: absolute paths below /dev, and
+     * names of families: "nvidia", "nvidia:N" (one GPU), "dri", "kfd", "kvm", "fuse", "tun". One that is missing, or that
+     * this user can't open, is the outcome "setup-failed". Default none.
+     */
+    devices?: readonly string[] | undefined;
+    /**
      * Where commands see the workspace: at /workspace (the default), or at the path of `shadowDir`, as the host's own
      * tools do. Then `shadowDir` is absolute, and neither hides nor lies in what the sandbox has itself; files that
      * name the project's own path work on both sides, such as a virtual environment's or CMake's.
@@ -206,6 +212,12 @@ export type LandlockNativeRunnerOptions = RunnerOptions &
     network?: NetworkMode | undefined;
     /** Names of layers that must be in force; otherwise the outcome is "setup-failed". Default none. */
     required?: readonly string[] | undefined;
+    /**
+     * Character devices of the host that commands may use, besides those that every program needs, at most 64: absolute
+     * paths below /dev, and names of families: "dri", "kfd", "kvm", "fuse", "tun". One that is missing, or that this
+     * user can't open, is the outcome "setup-failed". Default none.
+     */
+    devices?: readonly string[] | undefined;
     /**
      * The home of commands: "private", a directory of the host that is made for the run or session and removed after
      * it; "kept", one that is kept for the workspace; { directory }, an existing directory of the host, by its absolute

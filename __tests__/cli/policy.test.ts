@@ -146,6 +146,26 @@ describe("an option that the runtime can't honour", () => {
     expect(() => policy({ options: { ...options, runtime: "auto" } })).not.toThrow();
   });
 
+  it("is --device where a runtime has no devices, or may have none", () => {
+    const device = ["/dev/kvm"];
+    for (const runtime of ["firejail", "native", "auto"] as const) {
+      expect(() => policy({ options: { runtime, device } })).toThrow(
+        `--device means nothing to --runtime ${runtime}`,
+      );
+    }
+    const file = { runtimeType: "bubblewrap", bubblewrap: { devices: ["dri", "/dev/kvm"] } };
+    expect(policy({ options: { device } }).config.bubblewrap.devices).toEqual(device);
+    expect(policy({ options: { runtime: "landlock", device } }).config.landlock.devices).toEqual(
+      device,
+    );
+    expect(policy({ options: { device: ["fuse"] }, file }).config.bubblewrap.devices).toEqual([
+      "dri",
+      "/dev/kvm",
+      "fuse",
+    ]);
+    expect(policy({ options: {} }).config.bubblewrap).not.toHaveProperty("devices");
+  });
+
   it("is --mount also where another runtime may be taken", () => {
     const mount = [{ hostPath: "/srv", mode: "rw" as const }];
     for (const runtime of ["landlock", "firejail", "native", "auto"] as const) {

@@ -85,7 +85,7 @@ describe("the command", () => {
 
 describe.each(["run", "explain"] as const)("%s", (action) => {
   it("reads every option", async () => {
-    const words = `-w dir --workspace-is-root --runtime auto --config c.json --cwd sub --network allow --ro-bind /opt --ro-bind ./x --mount /srv:/data:rw --mount /srv
+    const words = `-w dir --workspace-is-root --runtime auto --config c.json --cwd sub --network allow --ro-bind /opt --ro-bind ./x --mount /srv:/data:rw --mount /srv --device nvidia:0 --device /dev/kvm
       --no-default-ro-binds --env A=1 -e B=x=y --env-policy PATH,HOME --timeout 500ms
       --max-output 2M --memory 512M --cpu 10s --max-processes 7 --max-open-files 8 --max-file 1G
       --isolation compat --bwrap /usr/bin/bwrap --no-stdin --json`;
@@ -105,6 +105,7 @@ describe.each(["run", "explain"] as const)("%s", (action) => {
           { hostPath: "/srv", guestPath: "/data", mode: "rw" },
           { hostPath: "/srv", mode: "ro" },
         ],
+        device: ["nvidia:0", "/dev/kvm"],
         defaultRoBinds: false,
         env: [
           ["A", "1"],

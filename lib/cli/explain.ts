@@ -140,6 +140,10 @@ function mounted({ mounts }: RuntimeConfig["bubblewrap"], mode: "ro" | "rw"): st
     );
 }
 
+/** Returns the devices as the end of a list; nothing if there are none. */
+const withDevices = (devices: readonly string[] = []) =>
+  devices.length === 0 ? "" : `; devices: ${devices.join(" ")}`;
+
 /** The home that Landlock's commands have besides the listed directories. */
 function homeOfLandlock(home: RuntimeConfig["landlock"]["home"] = "private"): string[] {
   if (home === "none") return [];
@@ -171,7 +175,7 @@ export function accessOf(
       const rest = allowWriteWorkspace ? "" : `; ${shown} is read-only`;
       return {
         writes: `${written.map((path) => `${path}, `).join("")}${written.length > 0 ? "and " : ""}a private /tmp${rest}`,
-        reads: `${listed([...roBinds, ...mounted(bubblewrap, "ro")])}; a private /proc and /dev`,
+        reads: `${listed([...roBinds, ...mounted(bubblewrap, "ro")])}; a private /proc and /dev${withDevices(bubblewrap.devices)}`,
       };
     }
     case "landlock": {
@@ -179,7 +183,7 @@ export function accessOf(
       const read = landlock.allowReadWorkspace ? [workspace] : [];
       return {
         writes: listed([...written, ...landlock.fsWriteDirs, ...homeOfLandlock(landlock.home)]),
-        reads: listed([...read, ...landlock.fsReadDirs, ...landlock.fsWriteDirs]),
+        reads: `${listed([...read, ...landlock.fsReadDirs, ...landlock.fsWriteDirs])}${withDevices(landlock.devices)}`,
       };
     }
     case "firejail":

@@ -16,6 +16,8 @@ export type SandboxFacts = {
   tools: readonly string[] | undefined;
   /** Names of the package caches that are shown. */
   caches?: readonly string[];
+  /** Devices of the host that commands may use. */
+  devices?: readonly string[];
   network: BubblewrapNetwork;
   isWritable: boolean;
 };
@@ -55,6 +57,7 @@ export function aboutSandbox({
   home,
   tools,
   caches = [],
+  devices = [],
   network,
   isWritable,
 }: SandboxFacts): string {
@@ -67,6 +70,7 @@ export function aboutSandbox({
       ? `Programs are those of the host's PATH, read-only, with ${listed(tools)}.`
       : "",
     caches.length > 0 ? `Package caches of the host are there: ${listed(caches)}.` : "",
+    devices.length > 0 ? `Devices of the host can be used: ${listed(devices)}.` : "",
     networkText(network),
     "Where more is needed, try it: a refusal names the grant that a person can give.",
   ];
@@ -86,6 +90,7 @@ export function aboutRunner(runner: BubblewrapNativeRunner): string {
     home,
     tools: found?.tools.map(({ name }) => name),
     caches: [...new Set(names)],
+    devices: runner.devices,
     network,
     isWritable: runner.allowWriteWorkspace,
   });

@@ -47,6 +47,8 @@ export type CliOptions = AuditOption & {
   /** False with --no-default-ro-binds. */
   defaultRoBinds: boolean;
   mount?: NativeMount[];
+  /** Devices, as in the runner's option. */
+  device?: string[];
   env?: [name: string, value: string][];
   envPolicy: EnvironmentPolicy;
   workspacePath?: WorkspacePathMode;

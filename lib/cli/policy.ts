@@ -47,6 +47,7 @@ export type PolicyOptions = Partial<
     | "roBind"
     | "defaultRoBinds"
     | "mount"
+    | "device"
     | "transaction"
   >
 >;
@@ -85,6 +86,12 @@ function withReadOnly(
   const named = unlessDefault(list, defaults) ?? defaults.filter((path) => existsSync(path));
   return [...new Set([...(defaultRoBinds ? named : []), ...roBind.map((path) => resolve(path))])];
 }
+
+/** Returns a list with the devices of --device added. */
+const withDevices = (list: readonly string[] = [], { device = [] }: PolicyOptions = {}) => {
+  const devices = [...new Set([...list, ...device])];
+  return devices.length === 0 ? {} : { devices };
+};
 
 /** Paths of --ro-bind are added to the default ones, so they do not take the host's tools away. */
 function toolsBeside(
@@ -177,9 +184,11 @@ export function resolvePolicy({ options, file, variables }: PolicySources): Poli
       network: bubblewrap.network && withOptions(bubblewrap.network, options),
       roBinds: withReadOnly(bubblewrap.roBinds, kDefaultRuntimeBinds, options),
       mounts: [...bubblewrap.mounts, ...(options.mount ?? [])],
+      ...withDevices(bubblewrap.devices, options),
     },
     landlock: {
       ...landlock,
+      ...withDevices(landlock.devices, options),
       ...homeAndTools(options),
       fsReadDirs: withReadOnly(landlock.fsReadDirs, kDefaultReadDirs, options),
     },
@@ -210,6 +219,9 @@ function checkApplicable(
   };
   if (options.mount !== undefined) refuse("--mount", "name --runtime bubblewrap");
   if (options.transaction) refuse("--transaction", "name --runtime bubblewrap");
+  if (options.device !== undefined && runtime !== "landlock") {
+    refuse("--device", "name --runtime bubblewrap");
+  }
   if (runtime === "auto") return; // it selects only runtimes that support rules
   if (options.allowHost !== undefined) refuse("--allow-host", "name --runtime bubblewrap");
   if (options.allowPreset !== undefined) refuse("--allow-preset", "name --runtime bubblewrap");

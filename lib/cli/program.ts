@@ -25,6 +25,7 @@ import { addSkillCommand, type SkillCliOptions } from "./skill.js";
 import { addTxCommand, type TxActions } from "./transactions/tx.js";
 import {
   count,
+  device,
   directory,
   duration,
   environmentPolicy,
@@ -224,6 +225,7 @@ function withConfinement(command: Command): Command {
     .addOption(flagOf("roBinds").argParser(path))
     .option("--no-default-ro-binds", "leave out /usr, /bin, /lib, /lib64 and /etc")
     .addOption(flagOf("mounts").argParser(mount))
+    .addOption(flagOf("devices").argParser(device))
     .option("-e, --env <name=value>", "set a variable, or pass NAME on; repeatable", variable)
     .addOption(flagOf("envPolicy").argParser(environmentPolicy).default("scrub"))
     .addOption(

@@ -71,6 +71,12 @@ export function path(text: string, previous: string[] = []): string[] {
   return [...previous, required(text === "" ? undefined : text, "a path")];
 }
 
+/** Adds a device; the addon decides if it is one. */
+export function device(text: string, previous: string[] = []): string[] {
+  const expected = "a device such as /dev/kvm, nvidia, nvidia:0, dri, kfd, kvm, fuse or tun";
+  return [...previous, required(text === "" ? undefined : text, expected)];
+}
+
 /** Adds a host; the addon decides if it is a valid name. */
 export function host(text: string, previous: string[] = []): string[] {
   const expected = "a host such as a.test, a.test:8443, *.a.test or *.a.test:8443";

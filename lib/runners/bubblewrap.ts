@@ -56,6 +56,8 @@ export class BubblewrapNativeRunner extends SessionRunner {
   readonly roBinds: readonly string[];
   /** Further host paths, in the order in which they are mounted. Default none. */
   readonly mounts: readonly NativeMount[];
+  /** Character devices of the host that commands may use, as given. Default none. */
+  readonly devices: readonly string[];
   /** The network of commands, as given. Default "deny". */
   readonly network: BubblewrapNetwork;
   /** Where commands see the workspace. Default "/workspace". */
@@ -133,6 +135,7 @@ export class BubblewrapNativeRunner extends SessionRunner {
     this.bwrapPath = all.bwrapPath;
     this.roBinds = all.roBinds;
     this.mounts = all.mounts;
+    this.devices = all.devices;
     this.network = all.network;
     this.workspacePath = all.workspacePath;
     this.home = all.home;

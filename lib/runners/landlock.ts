@@ -39,6 +39,8 @@ export class LandlockNativeRunner extends SessionRunner {
   readonly allowReadWorkspace: boolean;
   /** True if commands may write to the workspace. Default true. */
   readonly allowWriteWorkspace: boolean;
+  /** Character devices of the host that commands may use, as given. Default none. */
+  readonly devices: readonly string[];
   /** The network of commands. Default "deny". */
   readonly network: NetworkMode;
   /** Selects the host's variables that a command gets. Default "scrub". */
@@ -83,6 +85,7 @@ export class LandlockNativeRunner extends SessionRunner {
     this.fsWriteDirs = all.fsWriteDirs;
     this.allowReadWorkspace = all.allowReadWorkspace;
     this.allowWriteWorkspace = all.allowWriteWorkspace;
+    this.devices = all.devices;
     this.network = all.network;
     this.envPolicy = all.envPolicy;
     this.required = all.required;

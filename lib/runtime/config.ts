@@ -22,6 +22,8 @@ export type LandlockConfig = {
   allowReadWorkspace: boolean;
   /** True if commands may write to the workspace. Default true. */
   allowWriteWorkspace: boolean;
+  /** Character devices of the host that commands may use: paths below /dev, and names of families. Default none. */
+  devices?: readonly string[] | undefined;
   /** The home of commands. Default "private". */
   home?: SandboxHome | undefined;
   /** The host's tools that commands may read. Default "host" if `fsReadDirs` is the default, else "none". */
@@ -56,6 +58,8 @@ export type BubblewrapConfig = {
    * to processes that the host starts itself.
    */
   mounts: NativeMount[];
+  /** Character devices of the host that commands may use: paths below /dev, and names of families. Default none. */
+  devices?: readonly string[] | undefined;
   /** Mount a minimal /dev. Default true. */
   devBind: boolean;
   /** Mount a private /proc. Default true. */

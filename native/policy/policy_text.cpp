@@ -97,6 +97,7 @@ std::string PolicyText(const BubblewrapPolicy& policy) {
     AddLine(text, mount.writable ? "mount-rw" : "mount-ro",
             Quoted(mount.host_path) + ' ' + Quoted(mount.guest_path));
   }
+  AddLines(text, "device", policy.devices);
   if (!policy.with_proc) AddLine(text, "proc", "no");
   if (!policy.with_dev) AddLine(text, "dev", "no");
   if (!policy.write_workspace) AddLine(text, "write-workspace", "no");
@@ -134,6 +135,7 @@ std::string PolicyText(const LandlockPolicy& policy) {
   AddLines(text, "write-dir", policy.write_dirs);
   AddLine(text, "read-workspace", policy.read_workspace ? "yes" : "no");
   AddLine(text, "write-workspace", policy.write_workspace ? "yes" : "no");
+  AddLines(text, "device", policy.devices);
   AddLines(text, "required", policy.required);
   AddHome(text, policy);
   AddEnvironment(text, policy.environment);

@@ -37,6 +37,10 @@ inline constexpr char kStepDevices = 'D';
 inline constexpr const char* kDeviceNodes[] = {"/dev/null",   "/dev/zero",    "/dev/full",
                                                "/dev/random", "/dev/urandom", "/dev/tty"};
 
+// PATH: a further device node, of which the mount namespace that kStepDevices or kStepOwnMounts has
+// made gets such a mount too. Refuses if neither has made one.
+inline constexpr char kStepDevice = 'N';
+
 // Makes a mount namespace as kStepMountNamespace does. With "u" after it, makes a user namespace
 // first, for users who can make no mount namespace without one. Neither is handed over.
 inline constexpr char kStepOwnMounts = 'M';
@@ -144,7 +148,7 @@ inline constexpr char kNamespacesRole[] = "namespaces";
 // launcher binary must refuse rather than guess.
 
 inline constexpr std::uint32_t kOrderMagic = 0x4e525531;  // "NRU1"
-inline constexpr std::uint32_t kOrderVersion = 12;
+inline constexpr std::uint32_t kOrderVersion = 13;
 inline constexpr std::uint64_t kNoLimit = UINT64_MAX;
 inline constexpr std::uint64_t kNoLease = UINT64_MAX;
 
@@ -163,7 +167,7 @@ enum OrderFlag : std::uint32_t {
   kOrderOwnMountNamespace = 1u << 9,  // these three are not the host's, which the header has
   kOrderOwnPidNamespace = 1u << 10,
   kOrderOwnNetworkNamespace = 1u << 11,
-  kOrderCheckFiles = 1u << 12,   // the rules of kinds `h`, `s` and `o` hold
+  kOrderCheckFiles = 1u << 12,   // the rules of kinds `h`, `s`, `o`, `n` and `k` hold
   kOrderSession = 1u << 13,      // run no command: wait for the host's commands (report.h)
   kOrderOwnSession = 1u << 14,   // the command leads a session and a process group (setsid(2)),
                                  // which receives the host's signals
@@ -176,8 +180,10 @@ enum OrderFlag : std::uint32_t {
                                  // rules are its steps; with no other flag
   kOrderExplain = 1u << 21,      // trace the command and report what it was refused (report.h)
   kOrderLookUps = 1u << 22,      // with kOrderExplain: also refused look-ups (stat(2), access(2))
+  kOrderThreadNames = 1u << 23,  // commands of a session may write to files in /proc, as drivers do
+                                 // to name their threads
 };
-inline constexpr std::uint32_t kOrderKnownFlags = 0x7fffff;
+inline constexpr std::uint32_t kOrderKnownFlags = 0xffffff;
 
 // The first character of a rule is its kind. These kinds allow access to the path that follows and
 // everything below it.
@@ -188,10 +194,12 @@ inline constexpr char kRuleList = 'l';       // list directories
 inline constexpr char kRuleDevice = 'd';     // read and write an existing file, ioctl(2) a device
 
 // These kinds, with kOrderCheckFiles, are checked against what the program that confines files did.
-// The first two are followed by the host's DEVICE:INODE:PATH (identity.h).
+// All but `o` are followed by the host's DEVICE:INODE:PATH (identity.h).
 inline constexpr char kRuleHidden = 'h';    // the path does not show the host's file
 inline constexpr char kRuleShown = 's';     // the path shows the host's file
 inline constexpr char kRuleReadOnly = 'o';  // the path that follows is mounted read-only
+inline constexpr char kRuleNode = 'n';      // the path shows the host's device node
+inline constexpr char kRuleKeptNode = 'k';  // the same, and is mounted read-only
 
 // With kOrderRenames: a path in the overlay.
 inline constexpr char kRuleOverlay = 'v';

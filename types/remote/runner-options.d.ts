@@ -62,6 +62,7 @@ export type RemotePolicyOptions = Pick<
   BubblewrapNativeRunnerOptions,
   | "roBinds"
   | "mounts"
+  | "devices"
   | "home"
   | "tools"
   | "caches"

@@ -247,6 +247,34 @@ export const kRows: Record<string, Row> = {
       [{ mounts: [{ hostPath: "/srv/cache", mode: "rw", guest: "/x" }] }, "mounts[0].guest"],
     ],
   },
+  devices: {
+    policy: { devices: ["nvidia", "/dev/kvm"] },
+    allowed: [
+      [{}, { devices: ["nvidia", "/dev/kvm"] }],
+      [{ devices: [] }, { devices: [] }],
+      [{ devices: ["/dev/kvm"] }, { devices: ["/dev/kvm"] }],
+      [{ devices: ["nvidia:1"] }, { devices: ["nvidia:1"] }],
+    ],
+    refused: [
+      [{ devices: ["/dev/kvm", "fuse"] }, "devices[1]"],
+      [{ devices: ["kvm"] }, "devices[0]"], // another name of it
+      [{ devices: ["nvidia:1x"] }, "devices[0]"],
+      [{ devices: ["/dev/nvidia0"] }, "devices[0]"],
+      [{ devices: ["a\0b"] }, "devices[0]"],
+    ],
+  },
+  "devices of one GPU": {
+    policy: { devices: ["nvidia:0"] },
+    allowed: [[{ devices: ["nvidia:0"] }, { devices: ["nvidia:0"] }]],
+    refused: [
+      [{ devices: ["nvidia"] }, "devices[0]"],
+      [{ devices: ["nvidia:1"] }, "devices[0]"],
+    ],
+  },
+  "no devices": {
+    allowed: [[{}, { devices: [] }]],
+    refused: [[{ devices: ["/dev/null"] }, "devices[0]"]],
+  },
   "mounts that hide": {
     policy: {
       mounts: [

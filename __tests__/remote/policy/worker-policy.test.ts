@@ -19,6 +19,7 @@ test("without a policy nothing is opened", () => {
         network: "deny",
         roBinds: undefined,
         mounts: [],
+        devices: [],
         envPolicy: "scrub",
         isolation: "strict",
         layers: [],

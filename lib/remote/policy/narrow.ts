@@ -50,6 +50,7 @@ const kOwnRules = {
   network: (wide, asked) => narrowNetwork(wide.network, asked.network),
   roBinds: (wide, asked) => narrowRoBinds(wide.roBinds, asked.roBinds),
   mounts: (wide, asked) => narrowMounts(wide.mounts, asked.mounts, wide.roBinds),
+  devices: (wide, asked) => narrowDevices(wide.devices, asked.devices),
   envPolicy: (wide, asked) => narrowEnvironment(wide.envPolicy, asked.envPolicy),
 } satisfies Record<OwnRuleName, (wide: NarrowableOptions, asked: AskedOptions) => unknown>;
 
@@ -276,6 +277,20 @@ function narrowMounts(
     if (mode !== undefined) return [{ ...mount, mode }];
     return hides(ceiling, at, roBinds) ? [mount] : [];
   });
+}
+
+/** One GPU of NVIDIA's is narrower than all. Any other device has to be named as the ceiling names it. */
+function narrowDevices(
+  ceiling: readonly string[],
+  asked: readonly string[] | undefined,
+): readonly string[] | Refusal {
+  if (asked === undefined) return ceiling;
+  const isAllowed = (device: string) =>
+    ceiling.includes(device) || (/^nvidia:\d+$/.test(device) && ceiling.includes("nvidia"));
+  const at = asked.findIndex((device) => !isAllowed(device));
+  if (at < 0) return asked;
+  const allowed = ceiling.length > 0 ? `one of ${listed(ceiling)}` : "left out";
+  return new Refusal(`devices[${at}]`, asked[at], allowed);
 }
 
 /** The filter on the worker's environment variables. */

@@ -266,6 +266,7 @@ BubblewrapPolicy ReadBubblewrapPolicy(Fields& options) {
   ReadRoBinds(options, policy);
   options.Objects("mounts",
                   [&policy](Fields& mount) { policy.mounts.push_back(ReadMount(mount)); });
+  policy.devices = ReadStrings(options, "devices");
   auto [network, by_domain] = ReadNetworkChoice(options);
   policy.network = network;
   policy.by_domain = std::move(by_domain);
@@ -326,6 +327,7 @@ LandlockPolicy ReadLandlockPolicy(Fields& options) {
   policy.write_dirs = std::move(writes).value_or(DefaultWriteDirs());
   policy.read_workspace = options.Boolean("allowReadWorkspace").value_or(true);
   policy.write_workspace = options.Boolean("allowWriteWorkspace").value_or(true);
+  policy.devices = ReadStrings(options, "devices");
   policy.network = ReadNetwork(options, Network::kDeny);
   policy.environment = ReadEnvironmentPolicy(options);
   policy.required = ReadStrings(options, "required");

@@ -134,9 +134,10 @@ bool IsProc(const char* path) {
   return std::string_view(path) == "/proc";
 }
 
-// Allows writes and renames below all entries of the root directory but /proc. In a session nothing
+// Allows writes and renames below all entries of the root directory but /proc, and there too if a
+// driver has to name its threads. In a session nothing
 // can be made beside them: the root directory is read-only.
-bool AllowWritesOutsideProc(int ruleset, Refusal* refusal) {
+bool AllowWritesOutsideProc(int ruleset, bool names_threads, Refusal* refusal) {
   ProcDirectory root("/");
   if (!root.ok()) return refusal->Because(Layer::kCommandSeparation, root.descriptor());
   const char* name = nullptr;
@@ -144,7 +145,8 @@ bool AllowWritesOutsideProc(int ruleset, Refusal* refusal) {
     FixedText<NAME_MAX + 2> path;
     path.Add("/").Add(name);
     const std::string_view entry = name;
-    if (entry == "." || entry == ".." || IsProc(path.c_str())) continue;
+    if (entry == "." || entry == "..") continue;
+    if (IsProc(path.c_str()) && !names_threads) continue;
     PathBeneath beneath;
     beneath.allowed = kWriteFile | kRefer;
     beneath.parent = kernel::Open(path.c_str(), O_PATH);
@@ -172,13 +174,16 @@ bool Landlock::PrepareSeparation(const OrderHeader& order, Refusal* refusal) {
   ruleset_ = static_cast<int>(made);
   kernel::SetCloseOnExec(ruleset_);
   enforced_ = {Layer::kCommandSeparation};
-  return !is_session || AllowWritesOutsideProc(ruleset_, refusal);
+  return !is_session ||
+         AllowWritesOutsideProc(ruleset_, (order.flags & kOrderThreadNames) != 0, refusal);
 }
 
 bool Landlock::AddRules(const MappedOrder& order, Refusal* refusal) {
   const bool is_session = (order.header.flags & kOrderSession) != 0;
+  const bool names_threads = (order.header.flags & kOrderThreadNames) != 0;
   is_shared_ = is_session;
   for (char** rule = order.rules; *rule != nullptr; ++rule) {
+    if (Allowed(**rule) == 0) continue;  // another layer's
     const char* const path = *rule + 1;
     const bool is_entry = **rule == kRuleReadEntry;
     PathBeneath beneath;
@@ -187,7 +192,7 @@ bool Landlock::AddRules(const MappedOrder& order, Refusal* refusal) {
     if (result >= 0) {
       beneath.allowed = Allowed(**rule) & handled_;
       has_proc_ |= IsProc(path);
-      if (is_session && IsProc(path)) beneath.allowed &= ~kWriteFile;
+      if (is_session && !names_threads && IsProc(path)) beneath.allowed &= ~kWriteFile;
       result = AddRule(ruleset_, &beneath);
       kernel::Close(beneath.parent);
     }

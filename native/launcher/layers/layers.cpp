@@ -143,14 +143,55 @@ bool CheckIdentity(const char* rule, Refusal* refusal) {
                 : Fail("the workspace is not there: ", path, " is another directory", refusal);
 }
 
+bool IsReadOnly(const struct statfs& status) {
+  return (static_cast<unsigned long>(status.f_flags) & ST_RDONLY) != 0;
+}
+
 bool CheckReadOnly(const char* path, Refusal* refusal) {
   struct statfs status {};
   const long result = kernel::StatFs(path, &status);
   if (result != 0) {
     return refusal->Because(Layer::kReadOnlyRoot, path, result);
   }
-  if ((static_cast<unsigned long>(status.f_flags) & ST_RDONLY) != 0) return true;
+  if (IsReadOnly(status)) return true;
   return Fail("read-only-root: ", path, " is not mounted read-only", refusal);
+}
+
+bool CheckNode(const char* rule, Refusal* refusal) {
+  constexpr char kDevices[] = "devices: ";
+  FileIdentity hosts;
+  const char* const path = ParseIdentity(rule + 1, &hosts);
+  if (path == nullptr) return refusal->Because("the order has a rule without a file");
+  struct stat status {};
+  struct statfs mount {};
+  long result = kernel::Stat(path, &status);
+  if (result == 0) result = kernel::StatFs(path, &mount);
+  if (result != 0) {
+    refusal->text.Add(kDevices);
+    return refusal->Because(path, result);
+  }
+  if (hosts != FileIdentity{status.st_dev, status.st_ino} || (status.st_mode & S_IFMT) != S_IFCHR) {
+    return Fail(kDevices, path, " is not the host's node", refusal);
+  }
+  if (*rule != kRuleKeptNode || IsReadOnly(mount)) return true;
+  return Fail(kDevices, path, " is not mounted read-only, so commands could change its mode",
+              refusal);
+}
+
+// True for a rule of another part of the order.
+bool IsOthersRule(char kind, std::uint32_t flags) {
+  switch (kind) {
+    case kRuleRead:
+    case kRuleReadEntry:
+    case kRuleWrite:
+    case kRuleList:
+    case kRuleDevice:
+      return (flags & kOrderLandlock) != 0;
+    case kRuleOverlay:
+      return (flags & kOrderRenames) != 0;
+    default:
+      return false;
+  }
 }
 
 }  // namespace
@@ -163,7 +204,9 @@ bool CheckFiles(const MappedOrder& order, Refusal* refusal) {
       if (!CheckIdentity(*rule, refusal)) return false;
     } else if (kind == kRuleReadOnly) {
       if (!CheckReadOnly(*rule + 1, refusal)) return false;
-    } else {
+    } else if (kind == kRuleNode || kind == kRuleKeptNode) {
+      if (!CheckNode(*rule, refusal)) return false;
+    } else if (!IsOthersRule(kind, order.header.flags)) {
       return refusal->Because("the order has a rule that can't be checked");
     }
   }

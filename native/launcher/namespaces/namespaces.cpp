@@ -247,6 +247,8 @@ class Steps {
         return MakeMountNamespace(refusal);
       case kStepDevices:
         return MountDevicesReadOnly(refusal);
+      case kStepDevice:
+        return MountDeviceReadOnly(text, refusal);
       case kStepOwnMounts:
         return MakeOwnMounts(text, refusal);
       case kStepLink:
@@ -322,10 +324,11 @@ class Steps {
     return result == 0 ? kernel::Mount(nullptr, "/", nullptr, MS_REC | MS_SLAVE) : result;
   }
 
-  static bool MountDevicesReadOnly(Refusal* refusal) {
+  bool MountDevicesReadOnly(Refusal* refusal) {
     const long made = LeaveMountNamespace();
     if (made == -EPERM) return true;
     if (made != 0) return refusal->Because(Layer::kMountNamespace, made);
+    has_own_mounts_ = true;
     for (const char* node : kDeviceNodes) {
       const long result = MountReadOnly(node);
       if (result != 0 && result != -ENOENT) return refusal->Because(node, result);
@@ -333,14 +336,23 @@ class Steps {
     return true;
   }
 
-  static bool MakeOwnMounts(const char* text, Refusal* refusal) {
+  // Without a mount namespace of the launcher's own, this would change the host's mounts.
+  bool MountDeviceReadOnly(const char* path, Refusal* refusal) const {
+    const long result = has_own_mounts_ ? MountReadOnly(path) : -EPERM;
+    if (result == 0) return true;
+    refusal->text.Add(path);
+    return refusal->Because(": the device can't be mounted read-only", result);
+  }
+
+  bool MakeOwnMounts(const char* text, Refusal* refusal) {
     const bool with_user = text[0] == 'u';
     if (text[with_user ? 1 : 0] != '\0') {
       return refusal->Because("the order has a step that can't be taken", -EINVAL);
     }
     if (with_user && !EnterUserNamespace(0, Layer::kUserNamespace, refusal)) return false;
     const long made = LeaveMountNamespace();
-    return made == 0 || refusal->Because(Layer::kMountNamespace, made);
+    has_own_mounts_ = made == 0;
+    return has_own_mounts_ || refusal->Because(Layer::kMountNamespace, made);
   }
 
   bool MakeMountNamespace(Refusal* refusal) {
@@ -394,6 +406,7 @@ class Steps {
   const MappedOrder& order_;
   Overlay overlay_;
   CacheOverlays caches_;
+  bool has_own_mounts_ = false;
 };
 
 }  // namespace

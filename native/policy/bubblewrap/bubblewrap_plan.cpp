@@ -97,6 +97,11 @@ void AddMount(Options& options, const Mount& mount) {
     case Mount::Kind::kDev:
       AddOnTarget(options, "--dev", mount.target);
       break;
+    case Mount::Kind::kDevice:
+      Add(options, {"--dev-bind"});
+      options.push_back(mount.source);
+      options.push_back(mount.target);
+      break;
     case Mount::Kind::kTmpfs:
       if (mount.size_bytes > 0) AddOnTarget(options, "--size", std::to_string(mount.size_bytes));
       AddOnTarget(options, "--tmpfs", mount.target);
@@ -285,6 +290,17 @@ void AddHome(std::vector<Mount>& mounts, const BubblewrapPolicy& policy, const H
   }
 }
 
+// Adds the policy's devices, and what is shown of them in /sys.
+void AddDevices(std::vector<Mount>& mounts, const HostFacts& facts) {
+  for (const HostFacts::Link& device : facts.devices) {
+    mounts.push_back(
+        {.kind = Mount::Kind::kDevice, .source = device.target, .target = device.path});
+  }
+  for (const std::string& part : facts.device_parts) {
+    mounts.push_back({.kind = Mount::Kind::kReadOnlyBind, .source = part, .target = part});
+  }
+}
+
 // Adds the sandbox's own file systems, the home, then the read-only binds in their order. A bind of
 // "/" comes first, since it would hide every mount made before it. Returns true if there was one.
 bool AddSystemMounts(std::vector<Mount>& mounts, const std::vector<Mount>& binds,
@@ -358,6 +374,7 @@ BubblewrapPlan PlanBubblewrap(const BubblewrapPolicy& policy, const HostFacts& f
     Append(plan.mounts, PlanMasks(mounts.outside, sockets));
     Append(plan.mounts, PlanNameFiles(facts.name_files, facts.bwrap_perms));
   }
+  AddDevices(plan.mounts, facts);
   for (const std::string& word : policy.extra_args)
     plan.mounts.push_back({.kind = Mount::Kind::kWord, .source = word, .target = ""});
   if (!policy.with_proc) {

@@ -34,6 +34,7 @@ struct Mount {
     kSymlink,       // --symlink source target
     kProc,
     kDev,              // --proc target, --dev target
+    kDevice,           // --dev-bind source target: a character device
     kTmpfs,            // [--size N] --tmpfs target
     kEmpty,            // --perms 0555 --tmpfs target: an empty directory that can't be written to
     kDirectory,        // --dir target
@@ -104,6 +105,8 @@ struct HostFacts {
                                      // leads to a real directory
   std::vector<std::string> missing;  // default roBinds that the host lacks
   std::vector<std::string> mounts;   // real host paths of the policy's mounts, one for each
+  std::vector<Link> devices;         // nodes: path: inside; target: the real one on the host
+  std::vector<std::string> device_parts;         // of /sys, shown read-only at their paths
   std::vector<std::string> secret_files;         // masked with /dev/null
   std::vector<std::string> secret_directories;   // masked with an empty tmpfs
   std::vector<std::string> unowned_directories;  // masked: programs refuse files of nobody there

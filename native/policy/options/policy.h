@@ -50,8 +50,9 @@ struct BubblewrapPolicy {
   std::string shadow_dir;
   std::string workspace_path = kWorkspace;  // where commands see it: there, or at `shadow_dir`
   std::vector<std::string> ro_binds;
-  bool ro_binds_named = false;    // false: the five defaults; a missing one is skipped
-  std::vector<HostMount> mounts;  // in this order, after the read-only binds
+  bool ro_binds_named = false;       // false: the five defaults; a missing one is skipped
+  std::vector<HostMount> mounts;     // in this order, after the read-only binds
+  std::vector<std::string> devices;  // paths and families, see devices.h
   Network network = Network::kDeny;
   std::shared_ptr<const NetworkPolicy> by_domain;  // kByDomain only
   Isolation isolation = Isolation::kStrict;
@@ -89,6 +90,7 @@ struct LandlockPolicy {
   bool write_dirs_named = false;
   bool read_workspace = true;
   bool write_workspace = true;
+  std::vector<std::string> devices;  // paths and families, see devices.h
   Network network = Network::kDeny;
   EnvironmentPolicy environment;
   std::vector<std::string> required;

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <numeric>
 
+#include "policy/options/devices.h"
 #include "policy/options/extra_args.h"
 #include "policy/text/path.h"
 #include "policy/text/text.h"
@@ -293,6 +294,7 @@ std::optional<Error> CheckPolicy(const BubblewrapPolicy& policy) {
   TRY(CheckAbsolutePaths(policy.ro_binds, "roBinds"));
   TRY(CheckWorkspacePath(policy));
   TRY(CheckHostMounts(policy.mounts, policy.workspace_path));
+  TRY(CheckDevices(policy.devices, policy.with_dev ? DevicesOf::kOwnDev : DevicesOf::kEmptyDev));
   TRY(CheckExtraArgs(policy.extra_args));
   if (policy.network == Network::kByDomain) {
     TRY(CheckKeepsNetwork(policy.extra_args));
@@ -307,6 +309,7 @@ std::optional<Error> CheckPolicy(const LandlockPolicy& policy) {
   TRY(CheckPath(policy.shadow_dir, "shadowDir"));
   TRY(CheckAbsolutePaths(policy.read_dirs, "fsReadDirs"));
   TRY(CheckAbsolutePaths(policy.write_dirs, "fsWriteDirs"));
+  TRY(CheckDevices(policy.devices, DevicesOf::kHostPaths));
   TRY(CheckRequired(policy.required));
   TRY(CheckHomeAndTools(policy));
   return CheckEnvironment(policy.environment);

@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <utility>
 
+#include "policy/options/devices.h"
 #include "policy/options/extra_args.h"
 #include "policy/text/path.h"
 #include "supervise/backends/launcher_backends.h"
@@ -221,6 +222,7 @@ std::optional<Error> LookForNames(const BubblewrapPolicy& policy, HostFacts* fac
 
 std::shared_ptr<const DenialScene> SceneOf(const BubblewrapPolicy& policy,
                                            const BubblewrapPlan& plan, const HomeView* home,
+                                           const std::vector<HostFacts::Link>& devices,
                                            const std::string& workspace) {
   DenialScene scene{.wall = DenialScene::Wall::kBubblewrap,
                     .mounts = plan.mounts,
@@ -230,7 +232,7 @@ std::shared_ptr<const DenialScene> SceneOf(const BubblewrapPolicy& policy,
                     .hidden = home == nullptr ? std::vector<HiddenTools>() : home->hidden,
                     .may_write_workspace = policy.write_workspace,
                     .network = policy.network};
-  if (policy.with_landlock) scene.rules = LandlockRulesInside(policy, home);
+  if (policy.with_landlock) scene.rules = LandlockRulesInside(policy, home, devices);
   return std::make_shared<const DenialScene>(std::move(scene));
 }
 
@@ -288,7 +290,7 @@ const BubblewrapBackend::CachedPlan& BubblewrapBackend::PlanFor(HostFacts facts,
                      policy_.workspace_path, tmp_bytes, kLauncherDescriptor);
   made.text = TextOf(plan);
   made.layers = BubblewrapLayers(plan);
-  made.scene = SceneOf(policy_, plan, facts.home.get(), workspace);
+  made.scene = SceneOf(policy_, plan, facts.home.get(), facts.devices, workspace);
   made.places = FindMountPoints(plan, policy_.workspace_path);
   made.fingerprint = PlanFingerprint(plan);
   if (policy_.by_domain) AddNetwork(*policy_.by_domain, facts.name_files, &made.fingerprint);
@@ -383,11 +385,19 @@ Result<BubblewrapBackend::HostParts> BubblewrapBackend::OpenHostParts(const Exec
   }
   TRY_ASSIGN(auto facts, view.host.Look(policy_, program.features));
   TRY_ASSIGN(auto mounts, OpenHostMounts(policy_.mounts));
+  TRY_ASSIGN(auto devices, OpenDevices(policy_.devices));
   if (mounted) {
     TRY(CheckMounts(*mounted, policy_.mounts, mounts));
   }
   for (const OpenedMount& mount : mounts)
     facts.mounts.push_back(mount.path);
+  // The sandbox's own /dev has these already.
+  if (policy_.with_dev) {
+    std::erase_if(devices.nodes, [](const OpenedDevice& device) { return IsOwnNode(device.path); });
+  }
+  for (const OpenedDevice& device : devices.nodes)
+    facts.devices.push_back({.target = device.real_path, .path = device.path});
+  facts.device_parts = std::move(devices.parts);
   if (policy_.network == Network::kByDomain && policy_.by_domain) {
     TRY(LookForNames(policy_, &facts));
   }
@@ -409,6 +419,7 @@ Result<BubblewrapBackend::HostParts> BubblewrapBackend::OpenHostParts(const Exec
                    .caches = std::move(caches),
                    .forgets_caches = forgets_caches,
                    .mounts = std::move(mounts),
+                   .devices = std::move(devices.nodes),
                    .facts = std::move(facts)};
 }
 
@@ -432,8 +443,9 @@ void BubblewrapBackend::RecordRun(const ExecRequest& request, const CachedPlan& 
 
 std::optional<Error> BubblewrapBackend::OrderConfinement(const ExecRequest& request,
                                                          const HostParts& host,
-                                                         const HomeView* home,
+                                                         const CachedPlan& cached,
                                                          Preparation* preparation) const {
+  const HomeView* const home = cached.facts.home.get();
   OrderHeader& order = preparation->order;
   // The launcher enters `cwd`. bwrap, which may be started before it is known, stays at the root.
   if (!host.cwd.empty()) preparation->cwd = JoinPath(policy_.workspace_path, host.cwd);
@@ -441,8 +453,14 @@ std::optional<Error> BubblewrapBackend::OrderConfinement(const ExecRequest& requ
     if (LandlockAbi() == 0) return NoLandlock();
     order.flags |= kOrderLandlock | kOrderScoped;
     order.required.Add(Layer::kLandlockFiles);
-    preparation->rules = LandlockRulesInside(policy_, home);
+    preparation->rules = LandlockRulesInside(policy_, home, cached.facts.devices);
   }
+  if (!host.devices.empty()) {
+    order.flags |= kOrderCheckFiles;
+    for (std::string& rule : DeviceRules(host.devices, DeviceMounts::kOwn))
+      preparation->rules.push_back(std::move(rule));
+  }
+  if (NamesThreads(policy_.devices)) order.flags |= kOrderThreadNames;
   if (host.mounted && host.mounted->copy.empty()) OrderRenames(policy_.workspace_path, preparation);
   if (request.Is<SessionSandbox>()) order.flags |= kOrderSession;
   return ApplyRequired(policy_.required, preparation);
@@ -460,6 +478,8 @@ void BubblewrapBackend::AllowReuse(const ExecRequest& request, const CachedPlan&
   if (request.clones_of != 0) plan->cold_reason = cold_reason;
   if (!plan->allow_prewarmed && plan->clones_of == 0 && !request.Is<TemplateSandbox>()) return;
   std::vector<int> bound = {host.workspace.directory.get()};
+  for (const OpenedDevice& device : host.devices)
+    bound.push_back(device.file.get());
   for (const OpenedMount& mount : host.mounts)
     bound.push_back(mount.file.get());
   plan->fingerprint = FingerprintOf(cached.fingerprint, bound, view.state);
@@ -565,8 +585,11 @@ Result<Preparation> BubblewrapBackend::Plan(const ExecRequest& request, const Pr
   plan.mount_points = cached.mount_points;
   plan.mounted = cached.mounted;
   RecordRun(request, cached, host, limits, &preparation);
-  TRY(OrderConfinement(request, host, home, &preparation));
+  TRY(OrderConfinement(request, host, cached, &preparation));
 
+  for (const OpenedDevice& device : host.devices) {
+    if (device.is_ours) plan.guarded_nodes.push_back(device.real_path);
+  }
   const std::string cold_reason = ColdReason(cached, program, plan.holds != nullptr);
   AllowReuse(request, cached, host, program, cold_reason, view, &plan);
   const auto entered = host.caches;

@@ -12,6 +12,7 @@
 #include "policy/options/request.h"
 #include "supervise/os/file.h"
 #include "supervise/preparation/backend.h"
+#include "supervise/project/devices.h"
 #include "supervise/project/mount_points.h"
 #include "supervise/transaction/mounted_workspace.h"
 
@@ -113,8 +114,9 @@ class BubblewrapBackend : public Backend {
     Workspace workspace;
     std::shared_ptr<const MountedWorkspace> mounted;  // a transaction's; or null
     std::shared_ptr<const MountedWorkspace> caches;   // that sandboxes share; `mounted`, or null
-    bool forgets_caches = false;      // of a kept home: others have its overlays at the moment
-    std::vector<OpenedMount> mounts;  // of the policy
+    bool forgets_caches = false;        // of a kept home: others have its overlays at the moment
+    std::vector<OpenedMount> mounts;    // of the policy
+    std::vector<OpenedDevice> devices;  // those that the plan mounts
     HostFacts facts;
   };
 
@@ -126,7 +128,7 @@ class BubblewrapBackend : public Backend {
   void RecordRun(const ExecRequest& request, const CachedPlan& cached, const HostParts& host,
                  const LayerRecord& limits, Preparation* preparation) const;
   std::optional<Error> OrderConfinement(const ExecRequest& request, const HostParts& host,
-                                        const HomeView* home, Preparation* preparation) const;
+                                        const CachedPlan& cached, Preparation* preparation) const;
   void AllowReuse(const ExecRequest& request, const CachedPlan& cached, const HostParts& host,
                   const Program& program, const std::string& cold_reason, const HostView& view,
                   SpawnPlan* plan) const;

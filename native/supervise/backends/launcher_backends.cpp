@@ -155,7 +155,8 @@ void AddTools(const HomeView& view, std::vector<std::string> hidden,
 
 Result<std::vector<std::string>> LandlockRules(const LandlockPolicy& policy, const Secrets& secrets,
                                                const std::string& workspace, const HomeView* view,
-                                               const std::string& home) {
+                                               const std::string& home,
+                                               const OpenedDevices& devices) {
   std::vector<std::string> reads;
   std::vector<std::string> writes;
   TRY(Missing(policy.read_dirs, policy.read_dirs_named, "fsReadDirs", &reads));
@@ -180,10 +181,15 @@ Result<std::vector<std::string>> LandlockRules(const LandlockPolicy& policy, con
   for (const char* device : kDevices) {
     if (Exists(device)) rules.push_back(Rule(kRuleDevice, device));
   }
+  for (const OpenedDevice& device : devices.nodes)
+    rules.push_back(Rule(kRuleDevice, device.real_path));
+  for (const std::string& part : devices.parts)
+    rules.push_back(Rule(kRuleRead, part));
   return rules;
 }
 
-std::vector<std::string> LandlockRulesInside(const BubblewrapPolicy& policy, const HomeView* home) {
+std::vector<std::string> LandlockRulesInside(const BubblewrapPolicy& policy, const HomeView* home,
+                                             const std::vector<HostFacts::Link>& devices) {
   std::vector<std::string> rules = {Rule(kRuleRead, "/"), Rule(kRuleWrite, policy.workspace_path),
                                     Rule(kRuleWrite, "/tmp")};
   if (home != nullptr && !home->path.empty()) rules.push_back(Rule(kRuleWrite, home->path));
@@ -193,6 +199,9 @@ std::vector<std::string> LandlockRulesInside(const BubblewrapPolicy& policy, con
   if (policy.with_dev) {
     rules.push_back(Rule(kRuleWrite, "/dev/shm"));
     rules.push_back(Rule(kRuleDevice, "/dev"));
+  } else {
+    for (const HostFacts::Link& device : devices)
+      rules.push_back(Rule(kRuleDevice, device.path));
   }
   if (policy.with_proc) rules.push_back(Rule(kRuleDevice, "/proc"));
   return rules;
@@ -312,8 +321,9 @@ Result<Preparation> LandlockBackend::Plan(const ExecRequest& request,
     TRY_ASSIGN(own, PrivateHome::Make(shown->homes, shown->git_config, shared.files, answers));
     home = own->path();
   }
-  TRY_ASSIGN(auto rules,
-             LandlockRules(policy_, view.host.FindSecrets(), workspace.path, shown.get(), home));
+  TRY_ASSIGN(const auto devices, OpenDevices(policy_.devices));
+  TRY_ASSIGN(auto rules, LandlockRules(policy_, view.host.FindSecrets(), workspace.path,
+                                       shown.get(), home, devices));
 
   Preparation preparation;
   SpawnPlan& plan = preparation.plan.emplace<SpawnPlan>();
@@ -337,6 +347,9 @@ Result<Preparation> LandlockBackend::Plan(const ExecRequest& request,
                         {Layer::kNoCapabilities, Layer::kNoNewPrivs, Layer::kSeccomp}};
   preparation.order.flags = kOrderLandlock | kOrderScoped | kOrderNoNewPrivs | kOrderSeccomp |
                             kOrderDropCapabilities | kOrderNoCapabilities | kOrderMakeInit;
+  if (!devices.nodes.empty()) preparation.order.flags |= kOrderCheckFiles;
+  for (std::string& rule : DeviceRules(devices.nodes, DeviceMounts::kHosts))
+    preparation.rules.push_back(std::move(rule));
   auto& layers = preparation.record.layers;
   if (policy_.network != Network::kAllow) {
     preparation.order.flags |= kOrderNoSockets;

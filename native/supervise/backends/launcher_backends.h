@@ -8,6 +8,7 @@
 #include "policy/result.h"
 #include "supervise/host/host.h"
 #include "supervise/preparation/backend.h"
+#include "supervise/project/devices.h"
 #include "supervise/transaction/entry.h"
 
 namespace native_runner {
@@ -38,15 +39,17 @@ class LocalBackend : public Backend {
 // only allow, a read directory that holds root's secrets is replaced by its other entries. kSetup
 // if a directory that the caller named does not exist. `view`: of the host's tools, or null: a
 // directory of theirs that holds a file of credentials is replaced by its other entries too.
-// `home`: a directory that commands may read and write; empty: none.
+// `home`: a directory that commands may read and write; empty: none. `devices`: of the policy.
 Result<std::vector<std::string>> LandlockRules(const LandlockPolicy& policy, const Secrets& secrets,
                                                const std::string& workspace,
                                                const HomeView* view = nullptr,
-                                               const std::string& home = "");
+                                               const std::string& home = "",
+                                               const OpenedDevices& devices = {});
 
 // Returns the rules of the wall inside a Bubblewrap sandbox: read everything, write where bwrap
-// allows it. `home`: the view that the sandbox has, or null.
-std::vector<std::string> LandlockRulesInside(const BubblewrapPolicy& policy, const HomeView* home);
+// allows it. `home`: the view that the sandbox has, or null. `devices`: paths inside.
+std::vector<std::string> LandlockRulesInside(const BubblewrapPolicy& policy, const HomeView* home,
+                                             const std::vector<HostFacts::Link>& devices = {});
 
 // Returns the kernel's Landlock ABI version; 0: no Landlock.
 int LandlockAbi();

@@ -135,6 +135,10 @@ void Look(int directory, const char* path, int flags, bool is_mount_point, std::
   Put(text, status.stx_dev_minor);
   Put(text, status.stx_ino);
   Put(text, status.stx_mode & S_IFMT);
+  if ((status.stx_mode & S_IFMT) == S_IFCHR) {
+    Put(text, status.stx_rdev_major);
+    Put(text, status.stx_rdev_minor);
+  }
   if (is_mount_point) {
     // A directory changes with each file made in it, so its birth time is used.
     const bool has_birth = (status.stx_mask & STATX_BTIME) != 0;
@@ -176,7 +180,8 @@ FingerprintPlan PlanFingerprint(const BubblewrapPlan& plan) {
   }
   for (const Mount& mount : plan.mounts) {
     const bool by_path = IsBind(mount) && mount.descriptor < 0;
-    if (by_path || mount.kind == Mount::Kind::kCache) made.paths.push_back({mount.source, false});
+    const bool is_file = mount.kind == Mount::Kind::kCache || mount.kind == Mount::Kind::kDevice;
+    if (by_path || is_file) made.paths.push_back({mount.source, false});
     const bool is_same = by_path && mount.source == mount.target;
     if (is_same || mount.kind == Mount::Kind::kWord) continue;
     std::string place = PlaceOnHost(mount, plan.mounts);

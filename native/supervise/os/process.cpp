@@ -118,6 +118,7 @@ struct Birth {
   const char* path = nullptr;
   char* const* argv = nullptr;
   const std::vector<Inherited>* inherited = nullptr;
+  const std::vector<const char*>* nodes = nullptr;
   const char* failed_call = nullptr;
   int error = 0;
 };
@@ -150,10 +151,13 @@ bool MountFileReadOnly(const char* file) {
 }
 
 // Returns the call that failed, with errno; nullptr if none did.
-const char* GuardDevices() {
+const char* GuardDevices(const std::vector<const char*>& nodes) {
   if (unshare(CLONE_NEWNS) != 0) return errno == EPERM ? nullptr : "unshare(CLONE_NEWNS)";
   if (mount(nullptr, "/", nullptr, MS_REC | MS_SLAVE, nullptr) != 0) return "mount(MS_SLAVE)";
   for (const char* const node : kDeviceNodes) {
+    if (!MountFileReadOnly(node)) return node;
+  }
+  for (const char* const node : nodes) {
     if (!MountFileReadOnly(node)) return node;
   }
   return nullptr;
@@ -164,7 +168,7 @@ int BeBorn(void* argument) {
   auto* birth = static_cast<Birth*>(argument);
   ResetDispositions();
   if (syscall(SYS_setsid) < 0) return FailBirth(birth, "setsid");
-  if (const char* const call = GuardDevices()) return FailBirth(birth, call);
+  if (const char* const call = GuardDevices(*birth->nodes)) return FailBirth(birth, call);
   for (const Inherited& each : *birth->inherited) {
     if (syscall(SYS_dup3, each.source, each.number, 0) < 0) return FailBirth(birth, "dup3");
   }
@@ -176,12 +180,17 @@ int BeBorn(void* argument) {
 }
 
 // As SpawnPlainly, but the new process first makes a mount namespace with read-only mounts of
-// kDeviceNodes (protocol/order.h), in which it executes the program. Does without where the kernel
-// permits no mount namespace. kSetup names the call that failed. `inherited`: no source is a number
-// of the child.
+// kDeviceNodes (protocol/order.h) and of `guarded_nodes`, in which it executes the program. Does
+// without where the kernel permits no mount namespace. kSetup names the call that failed.
+// `inherited`: no source is a number of the child.
 Result<pid_t> SpawnGuarded(const std::string& path, const std::vector<char*>& argv,
-                           const std::vector<Inherited>& inherited) {
-  Birth birth{.path = path.c_str(), .argv = argv.data(), .inherited = &inherited};
+                           const std::vector<Inherited>& inherited,
+                           const std::vector<std::string>& guarded_nodes) {
+  std::vector<const char*> nodes;
+  nodes.reserve(guarded_nodes.size());
+  for (const std::string& node : guarded_nodes)
+    nodes.push_back(node.c_str());
+  Birth birth{.path = path.c_str(), .argv = argv.data(), .inherited = &inherited, .nodes = &nodes};
   const long child = RunInVfork(BeBorn, &birth, SIGCHLD);
   if (child < 0) return SystemError("clone", static_cast<int>(-child));
   if (birth.failed_call == nullptr) return static_cast<pid_t>(child);
@@ -213,9 +222,10 @@ Result<Child> Child::Spawn(SpawnOptions order) {
   for (std::string& argument : order.argv)
     argv.push_back(argument.data());
   argv.push_back(nullptr);
-  TRY_ASSIGN(const pid_t pid, order.guards_devices
-                                  ? SpawnGuarded(order.path, argv, order.inherited)
-                                  : SpawnPlainly(order.path, argv, order.inherited));
+  TRY_ASSIGN(const pid_t pid,
+             order.guards_devices
+                 ? SpawnGuarded(order.path, argv, order.inherited, order.guarded_nodes)
+                 : SpawnPlainly(order.path, argv, order.inherited));
   const auto pidfd = static_cast<int>(syscall(SYS_pidfd_open, pid, 0));
   if (pidfd < 0) {
     const Error error = SystemError("pidfd_open", errno);

@@ -29,6 +29,7 @@ struct SpawnOptions {
   // The child makes a mount namespace of its own first, where the kernel permits it, in which the
   // host's device nodes are read-only (kDeviceNodes in protocol/order.h). For root.
   bool guards_devices = false;
+  std::vector<std::string> guarded_nodes;  // with it: further ones
 
   void Give(Descriptor source, int number) {
     inherited.push_back({source.get(), number});

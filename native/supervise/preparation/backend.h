@@ -57,6 +57,7 @@ struct SpawnPlan {
   Gate gate;                     // invalid: the child is not held back
   std::string workspace;         // as the command sees it
   std::shared_ptr<const NetworkPolicy> network;  // by domain: `entry` has its listeners; or null
+  std::vector<std::string> guarded_nodes;        // devices that have to be mounted read-only
   std::vector<std::string> links;                // that `entry` keeps, as kStepLink names them
   std::vector<std::string> caches;               // that `entry` shows: kStepCache and kStepKept
   std::uint64_t cache_bytes = 0;                 // see kStepShowCaches

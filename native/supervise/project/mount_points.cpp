@@ -64,7 +64,8 @@ Result<OpenedMount> Open(const std::vector<HostMount>& mounts, std::size_t index
     return SystemError("statx", errno);
   }
   if (const char* type = NameOfType(status.stx_mode)) {
-    return refused(std::string("is ") + type, kFix);
+    const bool is_device = S_ISCHR(status.stx_mode) && PathCovers("/dev", mount.host_path);
+    return refused(std::string("is ") + type, is_device ? "name it in devices instead" : kFix);
   }
   opened.is_directory = S_ISDIR(status.stx_mode);
   if (mount.writable && IsKernels(opened.file.get())) {

@@ -73,6 +73,11 @@ class Entry {
       steps_.push_back(kStepLink + link);
   }
 
+  void KeepNodes(const std::vector<std::string>& nodes) {
+    for (const std::string& node : nodes)
+      steps_.push_back(kStepDevice + node);
+  }
+
   // Like the links, after them in the same mount namespace.
   void ShowCaches(const SpawnPlan& plan) {
     steps_.insert(steps_.end(), plan.caches.begin(), plan.caches.end());
@@ -117,9 +122,11 @@ std::optional<Error> EnterMounted(const std::shared_ptr<const MountedWorkspace>&
   const bool joins = mounted && mounted->mount_namespace.valid();
   const bool is_root = geteuid() == 0;  // root inside is the owner of the host's device nodes
   SpawnOptions& spawn = plan->spawn;
-  const bool has_mounts = !plan->links.empty() || !plan->caches.empty();
+  const bool has_mounts =
+      !plan->links.empty() || !plan->caches.empty() || (!is_root && !plan->guarded_nodes.empty());
   if (!joins && !plan->network && !has_mounts) {
     spawn.guards_devices = is_root;
+    spawn.guarded_nodes = plan->guarded_nodes;
     return std::nullopt;
   }
   const int image = FreeNumber(spawn);
@@ -135,6 +142,7 @@ std::optional<Error> EnterMounted(const std::shared_ptr<const MountedWorkspace>&
   if (is_root && program.image.valid()) entry.MountDevicesReadOnly();
   // The last mount namespace: bwrap finds the paths of the caches' roots in it.
   if (has_mounts) entry.MakeMountNamespace();
+  entry.KeepNodes(plan->guarded_nodes);
   entry.KeepLinks(plan->links);
   if (!plan->caches.empty()) entry.ShowCaches(*plan);
   if (plan->network) entry.MakeNetwork(plan->network->rules);

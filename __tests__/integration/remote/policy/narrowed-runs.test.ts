@@ -30,6 +30,7 @@ describeSandboxed("a runner for a caller", () => {
       { mounts: [kMount], required: ["seccomp"] },
     ],
     [{ devBind: true }, { devBind: false, allowWriteWorkspace: false, envPolicy: "clean" }],
+    [{ devices: ["/dev/full", "fuse"] }, { devices: ["/dev/full"] }],
     [{}, { roBinds: kPrograms, clone: "never", prewarm: 0 }],
   ])("%j, asked for %j", async (policy, asked) => {
     const { options, limits } = narrowed(policy, asked);

@@ -56,6 +56,34 @@ TEST(FilesTest, WhatCanBeWrittenIsNotReadOnly) {
   ExpectRefused("o/not/there", "read-only-root: /not/there: No such file or directory");
 }
 
+TEST(FilesTest, ADeviceMustBeTheHostsNode) {
+  EXPECT_EQ(Checking({IdentityRule(kRuleNode, "/dev/null", "/dev/null")}).out, "ran\n");
+  ExpectRefused(IdentityRule(kRuleNode, "/dev/zero", "/dev/null"),
+                "devices: /dev/null is not the host's node");
+  ExpectRefused(IdentityRule(kRuleNode, "/usr", "/usr"), "devices: /usr is not the host's node");
+  ExpectRefused(IdentityRule(kRuleNode, "/dev/null", "/dev/none"),
+                "devices: /dev/none: No such file or directory");
+}
+
+TEST(FilesTest, ADeviceThatCommandsCouldChangeIsRefused) {
+  struct statvfs status {};
+  ASSERT_EQ(statvfs("/dev/full", &status), 0);
+  if ((status.f_flag & ST_RDONLY) != 0) GTEST_SKIP() << "/dev is read-only on this host";
+  ExpectRefused(IdentityRule(kRuleKeptNode, "/dev/full", "/dev/full"),
+                "devices: /dev/full is not mounted read-only, so commands could change its mode");
+}
+
+TEST(FilesTest, TheRulesOfLandlockAreNotChecked) {
+  OrderSpec spec{.argv = {"/bin/echo", "ran"},
+                 .rules = {"r/", IdentityRule(kRuleNode, "/dev/null", "/dev/null"), "d/dev"}};
+  spec.header.flags = kOrderCheckFiles | kOrderLandlock | kOrderNoNewPrivs;
+  const RunResult result = RunCommand(Mode::kSubreaper, spec);
+  if (result.out.empty() && std::string(result.last().text).find("landlock") != std::string::npos) {
+    GTEST_SKIP() << result.last().text;
+  }
+  EXPECT_EQ(result.out, "ran\n") << result.last().text;
+}
+
 TEST(FilesTest, InASandboxThatHidesThemTheyPass) {
   if (!BwrapProblem().empty()) GTEST_SKIP() << BwrapProblem();
   const RunResult result = Checking({IdentityRule(kRuleHidden, "/dev", "/dev"),
