@@ -41,6 +41,29 @@ export const scenarios = [
     ],
   },
   {
+    name: "review-branches-paint",
+    work: "the review page of three branches of 5,000 changes each, from the visit until the list of them is on the screen",
+    variants: ["reviewBranchesPaint"],
+    sizes: kSizes,
+    request: {},
+    measures: [milliseconds("until it is painted", { of: "p50", atMost: 1500, aim: 1000 })],
+  },
+  {
+    name: "review-branches-scroll",
+    work: "scrolling through three branches of 5,000 changes each, 60 pixels with each frame, for two seconds",
+    variants: ["reviewBranchesScroll"],
+    sizes: kSizes,
+    request: {},
+    measures: [
+      {
+        name: "frames",
+        unit: "per second",
+        sample: (burst) => burst.runMs,
+        limit: { of: "p50", atLeast: 50, aim: 58 },
+      },
+    ],
+  },
+  {
     name: "review-file",
     work: "opening a file of 2 MB with five changed lines, until both sides are on the screen",
     variants: ["reviewFile"],
@@ -66,7 +89,7 @@ async function noPage() {
   return noTransactions();
 }
 
-/** `change` makes the transaction's changes; `step` measures one visit. */
+/** `change` makes the transaction's changes, or branches, which it returns; `step` measures one visit. */
 async function openPage(change, step, prepare = () => {}) {
   const { chromium } = await import("playwright-core");
   const { BubblewrapNativeRunner } = await import("../../dist/index.js");
@@ -76,8 +99,9 @@ async function openPage(change, step, prepare = () => {}) {
   prepare(workspace);
   const runner = new BubblewrapNativeRunner({ shadowDir: workspace });
   const transaction = await runner.openTransaction({ directory: state });
-  await change(transaction);
-  const served = await serveReview({ transaction, runner });
+  const made = await change(transaction);
+  const branches = Array.isArray(made) ? made.map((branch) => ({ transaction: branch })) : [];
+  const served = await serveReview({ transaction, runner, branches });
   const browser = await chromium.launch({
     executablePath: kChromium,
     args: ["--no-sandbox", "--disable-dev-shm-usage"],
@@ -94,6 +118,7 @@ async function openPage(change, step, prepare = () => {}) {
     async close() {
       await browser.close();
       await served.close();
+      for (const { transaction: branch } of branches) await branch.discard();
       await transaction.discard();
       await runner.close();
       rmSync(top, { recursive: true, force: true });
@@ -117,14 +142,23 @@ const paintedAt = (page, selector) =>
 
 const makeMany = (transaction) => transaction.exec({ argv: ["sh", "-c", kMany] });
 
-const openPaint = () =>
-  openPage(makeMany, async (page, url) => {
+async function makeBranches(transaction) {
+  const branches = await transaction.fork({ count: 3 });
+  for (const [at, branch] of branches.entries()) {
+    const script = kMany.replace("echo $f", `echo ${at} $f`);
+    await branch.exec({ argv: ["sh", "-c", script] });
+  }
+  return branches;
+}
+
+const openPaint = (change = makeMany) =>
+  openPage(change, async (page, url) => {
     await page.goto(url, { waitUntil: "commit" });
     return paintedAt(page, ".row");
   });
 
-const openScroll = () =>
-  openPage(makeMany, async (page, url) => {
+const openScroll = (change = makeMany) =>
+  openPage(change, async (page, url) => {
     await page.goto(url);
     await paintedAt(page, ".row");
     return page.evaluate(
@@ -166,7 +200,24 @@ const openFile = () =>
   );
 
 export const variants = {
-  reviewPaint: { title: "the list of changes", kind: "ours", missing: noPage, open: openPaint },
-  reviewScroll: { title: "scrolling", kind: "ours", missing: noPage, open: openScroll },
+  reviewPaint: {
+    title: "the list of changes",
+    kind: "ours",
+    missing: noPage,
+    open: () => openPaint(),
+  },
+  reviewScroll: { title: "scrolling", kind: "ours", missing: noPage, open: () => openScroll() },
+  reviewBranchesPaint: {
+    title: "the list of branches",
+    kind: "ours",
+    missing: noPage,
+    open: () => openPaint(makeBranches),
+  },
+  reviewBranchesScroll: {
+    title: "scrolling through branches",
+    kind: "ours",
+    missing: noPage,
+    open: () => openScroll(makeBranches),
+  },
   reviewFile: { title: "a large file", kind: "ours", missing: noPage, open: openFile },
 };

@@ -265,9 +265,21 @@ export class Session {
     await this.#project.ready();
   }
 
-  /** A page in a browser on which the changes are reviewed, while the conversation goes on. */
+  /**
+   * A page in a browser on which the changes are reviewed, while the conversation goes on. It shows the branches side
+   * by side where some wait; one that is taken whole has its talk taken, too.
+   */
   async review() {
-    this.#say(`review the changes at ${await this.#project.review()}\n`);
+    const branches = this.#branches.map(({ number, project, tests }) => ({
+      project,
+      name: `branch ${number}`,
+      tests: tests && /** @type {"passed" | "failed"} */ (tests.isPassed ? "passed" : "failed"),
+    }));
+    const url = await this.#project.review(branches, (taken) => {
+      const branch = this.#branches.find(({ project }) => project === taken);
+      if (branch) this.#conversation.adopt(branch.conversation);
+    });
+    this.#say(`review the changes at ${url}\n`);
   }
 
   /** @param {number} [number] of a branch: what it has otherwise than the session */

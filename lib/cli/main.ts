@@ -95,7 +95,7 @@ const program = createProgram(packageVersion(), {
   worker: async (options) => (await import("./worker/worker.js")).worker(options),
   brokerConfig: async (options) =>
     (await import("./worker/broker-config.js")).brokerConfig(options),
-  review: async (id, options) => (await import("./review.js")).review(id, options),
+  review: async (ids, options) => (await import("./review.js")).review(ids, options),
   runSkill,
   ...tx,
   homeList,

@@ -82,7 +82,7 @@ export type Actions = TxActions &
     mcp(options: McpOptions): Promise<void>;
     worker(options: WorkerCliOptions): Promise<void>;
     brokerConfig(options: BrokerConfigOptions): Promise<void>;
-    review(id: string | undefined, options: ReviewCliOptions): Promise<void>;
+    review(ids: readonly string[], options: ReviewCliOptions): Promise<void>;
     runSkill(path: string, options: SkillCliOptions): Promise<void>;
   };
 
@@ -387,11 +387,14 @@ Examples:
 /** Adds the grammar to an empty command. */
 function addReviewCommand(
   command: Command,
-  action: (id: string | undefined, options: ReviewCliOptions) => Promise<void>,
+  action: (ids: readonly string[], options: ReviewCliOptions) => Promise<void>,
 ): Command {
   return withAuditOption(withStateDirectory(command))
-    .usage("[options] [TRANSACTION]")
-    .argument("[transaction]", "its id, or enough of its beginning; default: this directory's last")
+    .usage("[options] [TRANSACTION [BRANCH...]]")
+    .argument(
+      "[transactions...]",
+      "an id, or enough of its beginning; default: this directory's last. Further ones are branches to choose from",
+    )
     .description("serve a page on which a person reviews, commits, discards and undoes changes")
     .option("--port <port>", "where on 127.0.0.1; default: any that is free", port)
     .option("--open", "open the page in a browser")
@@ -400,13 +403,15 @@ function addReviewCommand(
       "after",
       `
 The page's address has a token: whoever knows it may commit. The page is served until SIGINT, or
-until the transaction is discarded; what was not committed waits.
+until the transaction is discarded; what was not committed waits. Branches are shown side by side:
+the first transaction takes the one that you choose, or files of several, and is committed then.
 Exit codes: as those of \`native-runner tx\`.
 
 Examples:
   $ native-runner run --transaction -- npm install
   $ native-runner review --open
-  $ native-runner review 4be8 --port 7788`,
+  $ native-runner review 4be8 --port 7788
+  $ native-runner review 4be8 90a1 c3f0`,
     )
-    .action((id: string | undefined, options: ReviewCliOptions) => action(id, options));
+    .action((ids: string[], options: ReviewCliOptions) => action(ids, options));
 }

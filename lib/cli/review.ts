@@ -1,4 +1,4 @@
-/** `native-runner review`: serves a page for one transaction until the user ends it. */
+/** `native-runner review`: serves a page for one transaction, and branches beside it, until the user ends it. */
 
 // biome-ignore lint/style/noRestrictedImports: the browser outlives this process
 import { spawn } from "node:child_process";
@@ -10,12 +10,15 @@ import { pathToFileURL } from "node:url";
 
 import type { ListedTransaction } from "../../types/transaction-options.js";
 import { commentWords, placeOf } from "../comment-text.js";
-import { serveReview } from "../review/serve-review.js";
+import { type ReviewBranch, serveReview } from "../review/serve-review.js";
+import type { BubblewrapNativeRunner } from "../runners/bubblewrap.js";
 import { listTransactions } from "../runners/transactions/transactions.js";
 import { visibleLine } from "../text.js";
 import { CliError, printError } from "./terminal.js";
 import {
   directoryOption,
+  expectFree,
+  findTransaction,
   kNoTransaction,
   type PlaceOptions,
   withTransaction,
@@ -47,13 +50,47 @@ async function lastHere(options: PlaceOptions): Promise<string> {
 }
 
 /**
+ * Opens the branches that ids name; whoever calls it closes the runner, and so them.
+ * @throws (rejects) CliError for one of another workspace, one that is named twice, and one that is open elsewhere
+ */
+async function openBranches(
+  ids: readonly string[],
+  target: ListedTransaction,
+  runner: BubblewrapNativeRunner,
+  options: PlaceOptions,
+): Promise<ReviewBranch[]> {
+  const found: ListedTransaction[] = [];
+  for (const id of ids) {
+    const branch = await findTransaction(id, options);
+    if ([target, ...found].some((other) => other.id === branch.id)) {
+      throw new CliError(`${branch.id} is named twice`, 2);
+    }
+    if (branch.workspace !== target.workspace) {
+      const workspace = visibleLine(branch.workspace);
+      throw new CliError(`${branch.id} is of another workspace: ${workspace}`, 2);
+    }
+    expectFree(branch);
+    found.push(branch);
+  }
+  const branches: ReviewBranch[] = [];
+  for (const { id } of found) {
+    const transaction = await runner.resumeTransaction(id, directoryOption(options));
+    branches.push({ transaction });
+  }
+  return branches;
+}
+
+/**
  * Serves until a signal, or until the transaction is discarded on the page.
+ * @param ids of the transaction, and of the branches beside it. Default: the directory's last transaction.
  * @throws (rejects) like `withTransaction`; an Error of `node:net` if the port is not available.
  */
-export async function review(id: string | undefined, options: ReviewCliOptions): Promise<void> {
-  const named = id ?? (await lastHere(options));
+export async function review(ids: readonly string[], options: ReviewCliOptions): Promise<void> {
+  const [first, ...others] = ids;
+  const named = first ?? (await lastHere(options));
   await withTransaction(named, options, async (transaction, listed, runner) => {
     const { workspace, committed = false } = listed;
+    const branches = await openBranches(others, listed, runner, options);
     let end = () => {};
     const ended = new Promise<void>((resolve) => {
       end = resolve;
@@ -63,6 +100,7 @@ export async function review(id: string | undefined, options: ReviewCliOptions):
     await using served = await serveReview({
       transaction,
       runner,
+      branches,
       workspace,
       canUndo: committed,
       isLive: false,
@@ -79,8 +117,10 @@ export async function review(id: string | undefined, options: ReviewCliOptions):
       },
     });
     process.stdout.write(`${served.url}\n`);
+    const count = branches.length;
+    const beside = count === 0 ? "" : ` and ${count === 1 ? "a branch" : `${count} branches`}`;
     printError(
-      `reviews transaction ${transaction.id} of ${visibleLine(workspace)}; ^C ends the page`,
+      `reviews transaction ${transaction.id}${beside} of ${visibleLine(workspace)}; ^C ends the page`,
     );
     if (options.open) await openPage(served.url);
     await ended;

@@ -8,6 +8,7 @@ import type { ReviewComment, ReviewCommentEvent } from "../../types/review.js";
 import type { Transaction } from "../../types/transaction.js";
 import { invalidValue } from "../errors.js";
 import type { BubblewrapNativeRunner } from "../runners/bubblewrap.js";
+import { type OnTaken, ReviewBranches, type ShownBranch } from "./branches.js";
 import { Comments } from "./comments.js";
 import { Review, type ReviewState } from "./review.js";
 import { expectPage, ReviewServer } from "./review-server.js";
@@ -40,6 +41,10 @@ export type Shown = {
   canUndo: boolean;
   /** Called after each commit, undo or discard on the page; `canUndo`: there is a commit that can be undone. */
   onSettled(state: ReviewState, canUndo: boolean): void;
+  /** Branches to choose from, beside the transaction. Default none. */
+  branches?: readonly ShownBranch[];
+  /** Called after each branch that was taken. */
+  onTaken?: OnTaken;
 };
 
 export class ReviewPage {
@@ -47,7 +52,7 @@ export class ReviewPage {
   readonly #comments: Comments;
   #review: Review | undefined;
   #server: ReviewServer | undefined;
-  #id = "";
+  #ids: ReadonlySet<string> = new Set();
 
   constructor(options: PageOptions) {
     this.#options = options;
@@ -66,22 +71,27 @@ export class ReviewPage {
    * Shows a transaction. The first call starts the server.
    * @throws (rejects) SandboxError if the package was built without its page; an Error of `node:net`
    */
-  async show({ transaction, canUndo, onSettled }: Shown): Promise<void> {
+  async show(shown: Shown): Promise<void> {
+    const { transaction, canUndo, onSettled, branches = [], onTaken = () => {} } = shown;
     const { runner, workspace, isLive, approvedBy, port } = this.#options;
     const comments = this.#comments;
-    const review = new Review({ transaction, host: runner.files, approvedBy, canUndo, comments });
+    const host = runner.files;
+    const reviewOf = (branch: Transaction) =>
+      new Review({ transaction: branch, host, approvedBy, canUndo: false, comments });
+    const review = new Review({ transaction, host, approvedBy, canUndo, comments });
+    const columns = new ReviewBranches({ target: transaction, branches, reviewOf, onTaken });
     const { id, backend } = transaction;
     const facts = { id, workspace, backend, isLive };
     if (this.#server === undefined) {
       await expectPage();
       const token = randomBytes(kTokenBytes).toString("base64url");
-      const server = new ReviewServer(review, facts, token);
+      const server = new ReviewServer(review, columns, facts, token);
       await server.listen(port);
       this.#server = server;
       subscribe(kRunEnd, this.#ended);
-    } else this.#server.show(review, facts);
+    } else this.#server.show(review, columns, facts);
     this.#review = review;
-    this.#id = id;
+    this.#ids = new Set([id, ...branches.map((each) => each.transaction.id)]);
     this.#server.watch(() => onSettled(review.state, review.canUndo));
   }
 
@@ -95,7 +105,7 @@ export class ReviewPage {
   }
 
   readonly #ended = (message: unknown) => {
-    if ((message as RunEndMessage).audit?.transaction !== this.#id) return;
+    if (!this.#ids.has((message as RunEndMessage).audit?.transaction ?? "")) return;
     this.#server?.ranCommand();
     if (this.#comments.size > 0) void this.comments(); // tells which ones are outdated now
   };

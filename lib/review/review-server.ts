@@ -8,6 +8,7 @@ import type { AddressInfo } from "node:net";
 
 import { SandboxError } from "../errors.js";
 import { builtFile } from "../package-root.js";
+import type { ReviewBranches } from "./branches.js";
 import { sentFailure } from "./failure.js";
 import type { Review } from "./review.js";
 import { type Facts, kComments, routesOf, type Sent } from "./routes.js";
@@ -31,12 +32,15 @@ export class ReviewServer {
   readonly #http: Server;
   readonly #admit: ReturnType<typeof makeGate>;
   #review: Review;
+  #branches: ReviewBranches;
   #routes: ReturnType<typeof routesOf>;
+  #isLooking = false;
   #looking: NodeJS.Timeout | undefined;
   #onReported: () => void = () => {};
 
-  constructor(review: Review, facts: Facts, token: string) {
+  constructor(review: Review, branches: ReviewBranches, facts: Facts, token: string) {
     this.#review = review;
+    this.#branches = branches;
     this.#token = token;
     this.#routes = this.#routesOf(facts);
     this.#admit = makeGate(token, () => (this.#http.address() as AddressInfo).port);
@@ -46,8 +50,9 @@ export class ReviewServer {
   }
 
   /** Shows another transaction at the same address. */
-  show(review: Review, facts: Facts): void {
+  show(review: Review, branches: ReviewBranches, facts: Facts): void {
     this.#review = review;
+    this.#branches = branches;
     this.#routes = this.#routesOf(facts);
     this.tell();
   }
@@ -101,14 +106,19 @@ export class ReviewServer {
   }
 
   #routesOf(facts: Facts): ReturnType<typeof routesOf> {
-    return routesOf(facts, () => this.tell());
+    return routesOf(facts, this.#branches, () => this.tell());
   }
 
   async #look(): Promise<void> {
-    if (this.#events.size === 0) return;
-    const hasChanged = await this.#review.hasChanged().catch(() => false);
-    if (!hasChanged) return;
-    this.#events.tell("changed", { revision: this.#review.revision });
+    if (this.#events.size === 0 || this.#isLooking) return;
+    this.#isLooking = true;
+    try {
+      const hasChanged = await this.#review.hasChanged().catch(() => false);
+      if (hasChanged) this.#events.tell("changed", { revision: this.#review.revision });
+      if (await this.#branches.hasChanged()) this.#events.tell("branches");
+    } finally {
+      this.#isLooking = false;
+    }
   }
 
   async #handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -170,7 +180,7 @@ export class ReviewServer {
 /** Notifies open pages by server-sent events. */
 
 /** An event for the page, which then requests the details. */
-export type ReviewEvent = "changed" | "runs" | "state" | "comments";
+export type ReviewEvent = "changed" | "runs" | "state" | "comments" | "branches";
 
 const kBeatMs = 15_000;
 

@@ -3,6 +3,7 @@
 import type { IncomingMessage } from "node:http";
 import * as v from "valibot";
 
+import type { ReviewBranches } from "./branches.js";
 import { kMostLineText, kMostText } from "./comments.js";
 import { ReviewFailure } from "./failure.js";
 import type { Review } from "./review.js";
@@ -32,6 +33,12 @@ const commit = v.strictObject({
   files: v.pipe(v.array(chosen), v.minLength(1)),
   allowProtected: v.optional(v.array(v.string())),
 });
+const take = v.strictObject({
+  branch: v.string(),
+  revision: v.pipe(v.number(), v.integer()),
+  paths: v.optional(v.pipe(v.array(v.string()), v.minLength(1))),
+  onConflict: v.optional(v.picklist(["fail", "theirs"])),
+});
 const nothing = v.strictObject({});
 
 const kMostPath = 4096; // PATH_MAX of Linux
@@ -51,20 +58,56 @@ const patch = v.strictObject({
 const named = v.strictObject({ id: v.string() });
 
 /**
- * Returns handlers by "METHOD path".
+ * Returns handlers by "METHOD path". Those that read take a branch's id as `branch`.
  * @param reported called after each request that has changed the transaction
  */
-export function routesOf(facts: Facts, reported: () => void): ReadonlyMap<string, Route> {
+export function routesOf(
+  facts: Facts,
+  branches: ReviewBranches,
+  reported: () => void,
+): ReadonlyMap<string, Route> {
+  /** The review of the branch that a request names; of the transaction where it names none. */
+  const namedBy = (query: URLSearchParams, review: Review) => {
+    const branch = query.get("branch");
+    return branch === null ? review : branches.review(branch);
+  };
   return new Map<string, Route>([
     [
       "GET api/transaction",
-      async ({ state, canUndo, revision }) => json({ ...facts, state, canUndo, revision }),
+      async ({ state, canUndo, revision }) =>
+        json({ ...facts, state, canUndo, revision, branches: branches.size }),
     ],
     [
       "GET api/changes",
-      async (review) => {
-        const changes = await review.changes();
-        return json({ revision: review.revision, changes });
+      async (review, _, query) => {
+        const asked = namedBy(query, review);
+        const changes = await asked.changes();
+        return json({ revision: asked.revision, changes });
+      },
+    ],
+    [
+      "GET api/branches",
+      async () => json({ branches: branches.list(), canTakeBack: branches.canTakeBack }),
+    ],
+    [
+      "GET api/lines",
+      async (_, __, query) => json({ lines: await branches.lines(query.get("branch") ?? "") }),
+    ],
+    [
+      "POST api/take",
+      async (_, request) => {
+        const taken = await branches.take(await bodyOf(request, take));
+        reported();
+        return json({ taken });
+      },
+    ],
+    [
+      "POST api/take-back",
+      async (_, request) => {
+        await bodyOf(request, nothing);
+        await branches.takeBack();
+        reported();
+        return json({});
       },
     ],
     ["GET api/runs", async (review) => json({ runs: await review.runs() })],
@@ -80,7 +123,7 @@ export function routesOf(facts: Facts, reported: () => void): ReadonlyMap<string
             'Expected `side` to be "before" or "after"',
           );
         }
-        const body = await review.file(path, side);
+        const body = await namedBy(query, review).file(path, side);
         // A browser says what it wants it for: as a document, a drawing would be a page.
         const isForImage = (request.headers["sec-fetch-dest"] ?? "image") === "image";
         const type = mediaTypeOf(path, isForImage && query.get("as") === "picture");

@@ -3,11 +3,15 @@
 import {
   type Facts,
   type Hunk,
+  type LineCounts,
   Refusal,
   type ReviewChange,
   type ReviewComment,
   type ReviewRun,
+  type SentBranch,
 } from "./model.js";
+
+type ReviewEvent = "changed" | "runs" | "state" | "comments" | "branches";
 
 type Failure = { error: { code: string; message: string; fix?: string; paths?: string[] } };
 
@@ -35,6 +39,16 @@ const post = <Value>(path: string, body: object) => send<Value>("POST", path, bo
 
 export const facts = () => get<Facts>("transaction");
 export const changes = () => get<{ revision: number; changes: ReviewChange[] }>("changes");
+export const branches = () => get<{ branches: SentBranch[]; canTakeBack: boolean }>("branches");
+export async function changesOf(branch: string) {
+  const { revision, changes } = await get<{ revision: number; changes: ReviewChange[] }>(
+    `changes?${new URLSearchParams({ branch })}`,
+  );
+  for (const change of changes) change.branch = branch;
+  return { revision, changes };
+}
+export const linesOf = async (branch: string) =>
+  (await get<{ lines?: LineCounts }>(`lines?${new URLSearchParams({ branch })}`)).lines;
 export const runs = async () => (await get<{ runs: ReviewRun[] }>("runs")).runs;
 
 export const comments = async () => (await get<{ comments: ReviewComment[] }>("comments")).comments;
@@ -53,11 +67,15 @@ export const removeComment = (id: string) => send<object>("DELETE", "comments", 
 
 /** Returns the address of one side; `version` keeps the browser from showing a cached other version. */
 export function fileAddress(
-  { path, version }: ReviewChange,
+  { path, version, branch }: ReviewChange,
   side: Side,
   asPicture = false,
 ): string {
-  const query = new URLSearchParams({ path, side, version, ...(asPicture && { as: "picture" }) });
+  const query = new URLSearchParams({
+    ...{ path, side, version },
+    ...(branch !== undefined && { branch }),
+    ...(asPicture && { as: "picture" }),
+  });
   return `api/file?${query}`;
 }
 
@@ -77,18 +95,43 @@ export type ChosenFile = { path: string; version: string; hunks?: Hunk[] };
 
 export const commit = (files: readonly ChosenFile[], allowProtected: readonly string[]) =>
   post<{ committed: string[]; left: number }>("commit", { files, allowProtected });
+/** Takes a branch as it was shown, whole or some paths of it. */
+export const take = (wish: {
+  branch: string;
+  revision: number;
+  paths?: readonly string[];
+  onConflict?: "theirs";
+}) => post<{ taken: string[] }>("take", wish);
+export const takeBack = () => post<object>("take-back", {});
 export const undo = () => post<object>("undo", {});
 export const discard = () => post<object>("discard", {});
 
-/** Calls `on` for changes, and when the connection is lost or restored. */
-export function listen(
-  on: (event: "changed" | "runs" | "state" | "comments" | "lost" | "back") => void,
-): () => void {
-  const source = new EventSource("api/events");
-  for (const name of ["changed", "runs", "state", "comments"] as const) {
-    source.addEventListener(name, () => on(name));
+type Listener = (event: ReviewEvent | "lost" | "back") => void;
+const listeners = new Set<Listener>();
+let source: EventSource | undefined;
+
+/** One connection for all listeners: a browser has only six for all its tabs. */
+function connect(): EventSource {
+  const opened = new EventSource("api/events");
+  const tell: Listener = (event) => {
+    for (const listener of [...listeners]) listener(event);
+  };
+  for (const name of ["changed", "runs", "state", "comments", "branches"] as const) {
+    opened.addEventListener(name, () => tell(name));
   }
-  source.addEventListener("open", () => on("back"));
-  source.addEventListener("error", () => on("lost"));
-  return () => source.close();
+  opened.addEventListener("open", () => tell("back"));
+  opened.addEventListener("error", () => tell("lost"));
+  return opened;
+}
+
+/** Calls `on` for changes, and when the connection is lost or restored. */
+export function listen(on: Listener): () => void {
+  listeners.add(on);
+  source ??= connect();
+  return () => {
+    listeners.delete(on);
+    if (listeners.size > 0) return;
+    source?.close();
+    source = undefined;
+  };
 }

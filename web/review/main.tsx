@@ -1,9 +1,9 @@
 import { render } from "preact";
 
-import { App } from "./view/app.js";
+import { Page } from "./view/page.js";
 
 const place = document.getElementById("app");
 if (place !== null) {
   place.textContent = "";
-  render(<App />, place);
+  render(<Page />, place);
 }

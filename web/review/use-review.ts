@@ -61,6 +61,7 @@ export function useReview(onChanges: (changes: readonly ReviewChange[]) => void)
   useEffect(() => {
     void load();
     return api.listen((event) => {
+      if (event === "branches") return; // it is no branch
       if (event === "comments") return void lookAtComments().catch(() => {}); // it is lost: `back` looks
       if (event === "lost" || event === "back") {
         setSeen((now) => ({ ...now, isLost: event === "lost" }));

@@ -14,8 +14,8 @@ export function shown(name: string): string {
   return /^\s|\s$/.test(visible) ? `"${visible}"` : visible;
 }
 
-export function counted(count: number, noun: string): string {
-  return `${count.toLocaleString("en")} ${noun}${count === 1 ? "" : "s"}`;
+export function counted(count: number, noun: string, plural = `${noun}s`): string {
+  return `${count.toLocaleString("en")} ${count === 1 ? noun : plural}`;
 }
 
 export function sizeWords(bytes: number): string {

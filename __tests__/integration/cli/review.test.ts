@@ -8,6 +8,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { eventually } from "../../support/waits.js";
 import { ask } from "../review/review-server.js";
 import { kCli, whyNoCli } from "../support/built-cli.js";
+import { BubblewrapNativeRunner } from "../support/package.js";
 import { describeUnless, whyNoBubblewrap } from "../support/requirements.js";
 import { kEdit, Scene } from "./transactions/transaction-workspace.js";
 
@@ -67,6 +68,41 @@ describeUnless(whyNoBubblewrap ?? whyNoCli, "native-runner review", () => {
     expect(scene.read("a.txt")).toBe("one\n");
     again.child.kill("SIGTERM");
     expect(await again.ended).toBe(0);
+  });
+
+  test("further ids are branches: one is taken, and committed", async () => {
+    const scene = new Scene();
+    const id = scene.waiting("echo more > more");
+    const forked = () => /[0-9a-f]{12}/.exec(scene.cli("tx", "fork", id).stdout)?.[0] ?? "no fork";
+    const branches = [forked(), forked()];
+    const runner = new BubblewrapNativeRunner({ shadowDir: scene.workspace });
+    for (const [at, branch] of branches.entries()) {
+      const opened = await runner.resumeTransaction(branch, { directory: scene.directory });
+      await opened.files.write("a.txt", `${at}\n`);
+    }
+    await runner.close();
+    const { child, said, ended, base } = await serve(scene, id, ...branches);
+    expect(said.err).toContain(`reviews transaction ${id} and 2 branches of `);
+    const shown = await ask(base, `${base.pathname}api/changes?branch=${branches[1]}`);
+    const { revision } = shown.json<{ revision: number }>();
+    expect((await post(base, "take", { branch: branches[1], revision })).status).toBe(200);
+    const { changes } = (await ask(base, `${base.pathname}api/changes`)).json<{
+      changes: { path: string; version: string }[];
+    }>();
+    const files = changes.map(({ path, version }) => ({ path, version }));
+    expect((await post(base, "commit", { files })).json()).toEqual({
+      committed: ["a.txt", "more"],
+      left: 0,
+    });
+    expect(scene.read("a.txt")).toBe("1\n");
+    child.kill("SIGINT");
+    expect(await ended).toBe(0);
+
+    const twice = scene.cli("review", id, branches[0] ?? "", id);
+    expect(twice).toMatchObject({ status: 2 });
+    expect(twice.stderr).toContain(`${id} is named twice`);
+    const none = scene.cli("review", id, "0123456789ab");
+    expect(none).toMatchObject({ status: 120 });
   });
 
   test("prints the comments at its end, and each as it is written", async () => {

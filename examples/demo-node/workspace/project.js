@@ -218,13 +218,24 @@ export class Project {
   /**
    * Serves a page on which a person reviews the changes, commits, undoes and discards them. It ends when
    * the transaction is taken up anew, or with the next page.
+   * @param {readonly { project: Project, name: string, tests: "passed" | "failed" | undefined }[]} [branches]
+   *   to choose from
+   * @param {(branch: Project) => void} [onTaken] called with one that was taken whole
    * @returns {Promise<string>} its address, which has a token
    */
-  async review() {
+  async review(branches = [], onTaken = () => {}) {
     await this.#page?.close();
     this.#page = await serveReview({
       transaction: this.#transaction,
       runner: this.#opener,
+      branches: branches.map(({ project, ...its }) => ({
+        ...its,
+        transaction: project.#transaction,
+      })),
+      onTaken: ({ id }, paths) => {
+        const taken = branches.find(({ project }) => project.id === id);
+        if (taken && paths === undefined) onTaken(taken.project);
+      },
       workspace: this.directory,
       onSettled: (state) => {
         if (state === "discarded") this.#anew = this.#openAnew();

@@ -20,6 +20,8 @@ export type Member = {
 /** The part of an open transaction that this package's runners use. */
 export type Membership = {
   readonly handle: TransactionHandle;
+  /** The workspace as its runner was given it. */
+  readonly workspace: string;
   state(): "open" | "closed" | "discarded";
   /** The path of its commands' home, if they have one of the transaction's, and the caches that they share. */
   readonly home: TransactionHome;

@@ -139,6 +139,7 @@ export class WorkspaceTransaction extends SessionRunner implements Transaction {
     this.#protectedNames = protectedNames;
     registerMembership(this, {
       handle,
+      workspace: runner.shadowDir,
       state: () => this.#state,
       home,
       ready: (hasWaited = false) => this.#ready(hasWaited),

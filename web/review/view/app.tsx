@@ -1,6 +1,13 @@
-/** The page: the tree beside all changes; on a narrow screen, each change below its name in the tree. */
+/** The review: the tree beside all changes; on a narrow screen, each change below its name in the tree. */
 
-import { useCallback, useMemo, useRef, useState } from "preact/hooks";
+import {
+  type Dispatch,
+  type StateUpdater,
+  useCallback,
+  useMemo,
+  useRef,
+  useState,
+} from "preact/hooks";
 
 import { notableChanges } from "../../../lib/notable-changes.js";
 import * as api from "../api.js";
@@ -28,7 +35,7 @@ type Asked =
 
 const kMostNames = 12;
 
-function Names({ paths, label }: { paths: readonly string[]; label?: string }) {
+export function Names({ paths, label }: { paths: readonly string[]; label?: string }) {
   return (
     <ul class="names" aria-label={label}>
       {paths.slice(0, kMostNames).map((path) => (
@@ -89,8 +96,16 @@ function byPathOf(
   return byPath;
 }
 
-export function App() {
-  const [choices, setChoices] = useState<Choices>(new Map());
+type AppProperties = {
+  /** What is chosen for a commit; kept while the branches are looked at. */
+  choices: Choices;
+  setChoices: Dispatch<StateUpdater<Choices>>;
+  /** Shows the branches; undefined: there are none. */
+  onBranches: (() => void) | undefined;
+};
+
+/** The review of one transaction. */
+export function App({ choices, setChoices, onBranches }: AppProperties) {
   const [closed, setClosed] = useState<ReadonlySet<string>>(new Set());
   const [opened, setOpened] = useState<ReadonlySet<string>>(new Set());
   const [current, setCurrent] = useState<string>();
@@ -294,6 +309,7 @@ export function App() {
         isUnified={isUnified}
         isBusy={isBusy}
         isLost={seen.isLost}
+        onBranches={onBranches}
         onCommit={askCommit}
         onUndo={() => setAsked({ kind: "undo" })}
         onDiscard={() => setAsked({ kind: "discard" })}

@@ -21,14 +21,17 @@ type RowProperties = {
   comments: number;
   /** Whether its content is below it; undefined where it is elsewhere. */
   isOpened: boolean | undefined;
+  /** What stands for the change where several columns have one: it is no single change then. */
+  marks: ComponentChildren;
+  verb?: string;
   onToggle(row: Row): void;
   onFold(path: string): void;
   onShow(path: string): void;
 };
 
 const ChangeRow = memo((properties: RowProperties) => {
-  const { row, count, state, isOpen, isCurrent, isAble, comments, isOpened } = properties;
-  const { onToggle, onFold, onShow } = properties;
+  const { row, count, state, isOpen, isCurrent, isAble, comments, isOpened, marks } = properties;
+  const { onToggle, onFold, onShow, verb = "commit" } = properties;
   const { change, below, depth } = row;
   const name = shown(row.name);
   const tags = [
@@ -47,7 +50,7 @@ const ChangeRow = memo((properties: RowProperties) => {
           if (box) box.indeterminate = state === "some";
         }}
         onChange={() => onToggle(row)}
-        aria-label={`commit ${shown(row.path)}${below ? `, ${counted(count, "change")}` : ""}`}
+        aria-label={`${verb} ${shown(row.path)}${below ? `, ${counted(count, "change")}` : ""}`}
       />
       {below && (
         <button
@@ -60,7 +63,7 @@ const ChangeRow = memo((properties: RowProperties) => {
           {isOpen ? "▾" : "▸"}
         </button>
       )}
-      {change && (
+      {change && marks === undefined && (
         <abbr class={`kind ${change.kind}`} title={change.kind}>
           {letterOf(change)}
         </abbr>
@@ -79,7 +82,8 @@ const ChangeRow = memo((properties: RowProperties) => {
         <bdi class="name">{name}/</bdi>
       )}
       {below && <small class="count">{count.toLocaleString("en")}</small>}
-      {change && <small>{detailWords(change).join(", ")}</small>}
+      {change && marks === undefined && <small>{detailWords(change).join(", ")}</small>}
+      {marks}
       {comments > 0 && (
         <small class="tag comments">
           {comments.toLocaleString("en")}
@@ -110,6 +114,10 @@ type Properties = {
   /** Paths whose content is shown below their row, and what makes it. Default: the content is elsewhere. */
   opened?: ReadonlySet<string>;
   contentOf?(change: ReviewChange): ComponentChildren;
+  /** What stands for a change; the same value for the same change. Default: its kind and sizes. */
+  marksOf?(path: string): ComponentChildren;
+  /** What a checkbox does. Default "commit". */
+  verb?: string;
   onToggle(row: Row): void;
   onFold(path: string): void;
   onShow(path: string): void;
@@ -125,7 +133,7 @@ type ChunkProperties = Omit<Properties, "changes"> & { label: string };
 
 const Chunk = memo((properties: ChunkProperties) => {
   const { rows, label, choices, closed, current, byPath, notable, comments, ...rest } = properties;
-  const { opened, contentOf, ...on } = rest;
+  const { opened, contentOf, marksOf, ...on } = rest;
   return (
     <ul
       class="chunk"
@@ -152,6 +160,7 @@ const Chunk = memo((properties: ChunkProperties) => {
               isCurrent={row.path === current && row.below === undefined}
               isAble={able.length > 0}
               isOpened={isOpened}
+              marks={marksOf?.(row.path)}
               {...on}
             />
             {isOpened && row.change && !row.below && (

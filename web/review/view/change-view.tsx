@@ -14,7 +14,8 @@ import { isDrawing, isPicture, PictureDiff } from "./picture-diff.js";
 import { RunView } from "./run-view.js";
 import { type DiffHandle, type LineNote, TextDiff } from "./text-diff.js";
 
-type Sides =
+/** Both sides of a change. */
+export type Sides =
   | { kind: "texts"; before: string; after: string }
   | { kind: "binary" }
   | { kind: "failed"; why: string };
@@ -30,7 +31,8 @@ function textOf(bytes: Uint8Array | undefined): string | undefined {
   }
 }
 
-async function sidesOf(change: ReviewChange, signal: AbortSignal): Promise<Sides> {
+/** Loads both sides of a change. */
+export async function sidesOf(change: ReviewChange, signal: AbortSignal): Promise<Sides> {
   const { mode, previousMode } = change;
   try {
     const [before, after] = (
@@ -47,7 +49,7 @@ async function sidesOf(change: ReviewChange, signal: AbortSignal): Promise<Sides
 }
 
 /** Most bytes of a file that is shown before a person asks for it. */
-const kMostUnasked = 256 * 1024;
+export const kMostUnasked = 256 * 1024;
 
 /** What a person does with a change. */
 export type ChangeActions = {

@@ -14,6 +14,8 @@ type Properties = {
   isUnified: boolean;
   isBusy: boolean;
   isLost: boolean;
+  /** undefined: there are no branches. */
+  onBranches: (() => void) | undefined;
   onCommit(): void;
   onUndo(): void;
   onDiscard(): void;
@@ -26,7 +28,8 @@ const height = new ResizeObserver(([entry]) => {
   document.documentElement.style.setProperty("--top", `${height}px`);
 });
 
-function measured(element: HTMLElement | null): void {
+/** For the `ref` of the page's header. */
+export function measured(element: HTMLElement | null): void {
   height.disconnect();
   if (element) height.observe(element);
 }
@@ -54,6 +57,11 @@ export function Header(properties: Properties) {
         </p>
       </div>
       <div class="actions" role="toolbar" aria-label="actions">
+        {properties.onBranches && (
+          <button type="button" onClick={properties.onBranches}>
+            Compare branches
+          </button>
+        )}
         <button type="button" aria-pressed={isUnified} onClick={properties.onUnified}>
           Unified
         </button>
