@@ -6,7 +6,7 @@ import {
   rulesInWords,
 } from "../../lib/cli/policy.js";
 import { denialLine } from "../../lib/cli/run.js";
-import { host, preset } from "../../lib/cli/values.js";
+import { host, hostPort, preset } from "../../lib/cli/values.js";
 import { parseRuntimeConfig } from "../../lib/runtime/parse-config.js";
 import type { NetworkConnection } from "../../types/public.js";
 
@@ -34,6 +34,20 @@ describe("--allow-host and --allow-preset", () => {
       presets: [],
     });
     expect(network({ options: { allowPreset: ["npm"] } })).toEqual({ allow: [], presets: ["npm"] });
+    expect(network({ options: { hostPort: ["5432"] } })).toEqual({
+      allow: [],
+      presets: [],
+      hostPorts: ["5432"],
+    });
+  });
+
+  it("add ports of the host to those of a file", () => {
+    const file = { network: { hostPorts: [6379] } };
+    expect(network({ file })).toEqual({ hostPorts: [6379] });
+    expect(network({ options: { hostPort: ["5432"] }, file })).toMatchObject({
+      hostPorts: [6379, "5432"],
+    });
+    expect(network({ options, file })).toMatchObject({ ...said, hostPorts: [6379] });
   });
 
   it("are added to the rules of a file", () => {
@@ -47,6 +61,7 @@ describe("--allow-host and --allow-preset", () => {
   it.each<[PolicyOptions, string]>([
     [{ allowHost: ["a.test", "c.test"] }, "--allow-host c.test"],
     [{ allowPreset: ["npm"] }, "--allow-preset npm"],
+    [{ hostPort: ["5432"] }, "--host-port 5432"],
     [{ network: "allow" }, "--network allow"],
   ])("%j is not more than the operator's hosts", (opened, what) => {
     const variables = { [kHosts]: "a.test,b.test" };
@@ -60,6 +75,8 @@ describe("--allow-host and --allow-preset", () => {
     const variables = { [kHosts]: "a.test,b.test" };
     const allow = ["a.test", "b.test"];
     expect(network({ variables })).toEqual({ allow });
+    const file = { network: { allow: ["c.test"], hostPorts: [5432] } };
+    expect(network({ variables, file })).toEqual({ allow });
     expect(network({ options: { allowHost: ["a.test"] }, variables })).toMatchObject({
       allow: [...allow, "a.test"],
     });
@@ -69,6 +86,7 @@ describe("--allow-host and --allow-preset", () => {
   it.each<[PolicyOptions, string]>([
     [{ allowHost: ["a.test"] }, "--allow-host"],
     [{ allowPreset: ["npm"] }, "--allow-preset"],
+    [{ hostPort: ["5432"] }, "--host-port"],
   ])("%j is allowed by nobody whose operator denies the network", (opened, option) => {
     for (const variable of ["OPENAGENTIC_SANDBOX_NETWORK", "OPENAGENTIC_BWRAP_NETWORK"]) {
       expect(() => network({ options: opened, variables: { [variable]: "deny" } })).toThrow(
@@ -82,6 +100,7 @@ describe("--allow-host and --allow-preset", () => {
       `--allow-host means nothing to --runtime ${runtime}`,
     );
     expect(() => network({ options: { runtime, allowPreset: ["go"] } })).toThrow("--allow-preset");
+    expect(() => network({ options: { runtime, hostPort: ["80"] } })).toThrow("--host-port");
     expect(() => network({ options: { runtime } })).not.toThrow();
     expect(() => network({ options: { runtime: "auto", allowHost: ["a.test"] } })).not.toThrow();
   });
@@ -92,6 +111,10 @@ describe("--allow-host and --allow-preset", () => {
     expect(preset("npm", ["go"])).toEqual(["go", "npm"]);
     for (const text of ["", "https://a.test", "a b", "a/b", "*"]) {
       expect(() => host(text)).toThrow("Expected a host such as a.test");
+    }
+    expect(hostPort("5432", ["[::1]:80"])).toEqual(["[::1]:80", "5432"]);
+    for (const text of ["", "0", "65536", "localhost:5432", "0.0.0.0:5432", "53", "[::1]:3128"]) {
+      expect(() => hostPort(text)).toThrow("Expected a port of the host's loopback such as 5432");
     }
     expect(() => preset("nmp")).toThrow("Expected one of npm, pypi");
   });
@@ -136,6 +159,10 @@ describe("rules in words", () => {
   it.each([
     ["deny", "deny"],
     [{ allow: [] }, "by domain: nothing"],
+    [
+      { hostPorts: [5432, "[::1]:80"] },
+      "by domain: nothing; ports of the host's loopback: 5432, [::1]:80",
+    ],
     [
       {
         allow: ["a.test"],

@@ -52,6 +52,12 @@ test("it is read once: what is changed afterwards changes nothing", () => {
   expect(Object.isFrozen(own)).toBe(true);
 });
 
+test("ports of the host are text for the addon, in the way they were written", () => {
+  const { own, native } = networkOption({ hostPorts: [5432, "[::1]:6379"] });
+  expect(native).toMatchObject({ allow: [], hostPorts: ["5432", "[::1]:6379"] });
+  expect({ ...(own as object) }).toEqual({ hostPorts: [5432, "[::1]:6379"] });
+});
+
 test("presets or somebody to ask are enough", () => {
   expect(networkOption({ presets: [] }).native).toMatchObject({ allow: [] });
   expect(networkOption({ onRequest: () => "deny" }).native).toMatchObject({ allow: [] });
@@ -68,7 +74,7 @@ test.each([
   [
     { allow: [], hosts: [] },
     value(
-      'Unknown field "hosts" in `network`; there are `allow`, `deny`, `allowPrivate`, `presets`, `onRequest`, `secrets`, `http`',
+      'Unknown field "hosts" in `network`; there are `allow`, `deny`, `allowPrivate`, `hostPorts`, `presets`, `onRequest`, `secrets`, `http`',
     ),
   ],
   [{ presets: "npm" }, type('Expected `network.presets` to be an array of presets, got "npm"')],

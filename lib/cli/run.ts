@@ -208,12 +208,20 @@ export function denialLine(connection: NetworkConnection): string {
   return `the network refused ${place}${why}${option && `; ${visibleLine(option)} grants it`}`;
 }
 
+/** Returns the line for a port of the host that was not reached; its client has seen a reset. Pure. */
+export function hostPortLine({ host, port, reason = "" }: NetworkConnection): string {
+  return `the host's ${visibleLine(`${host}:${port}`)} was not reached (${visibleLine(reason)})`;
+}
+
 /** Returns the line for a refused request. Pure. */
 export function requestLine({ host, method, path, reason = "" }: HttpRequestRecord): string {
   return `refused: ${visibleLine(`${method} ${host}${path}`)} (${visibleLine(reason)})`;
 }
 
-/** Prints a line on standard error for each place or request that is refused, once. Returns a function that stops it. */
+/**
+ * Prints a line on standard error for each place or request that is refused, and for each port of the host that
+ * is not reached, once. Returns a function that stops it.
+ */
 function tellDenials(): () => void {
   const told = new Set<string>();
   const tell = (key: string, line: string, field: string) => {
@@ -223,7 +231,12 @@ function tellDenials(): () => void {
   };
   const onConnection = (message: unknown) => {
     const { event, connection } = message as ConnectionMessage;
-    if (event !== "refused" || connection.verdict !== "denied") return;
+    if (event !== "refused") return;
+    if (connection.via === "host-port") {
+      const line = hostPortLine(connection);
+      return tell(line, line, "connections");
+    }
+    if (connection.verdict !== "denied") return;
     const place = optionFor(connection) || placeOf(connection);
     tell(place, denialLine(connection), "connections");
   };

@@ -86,7 +86,7 @@ export function host(text: string, previous: string[] = []): string[] {
 /** Adds a port of the host's loopback. */
 export function hostPort(text: string, previous: string[] = []): string[] {
   const expected =
-    "a port of the host's loopback such as 5432, 127.0.0.1:5432 or [::1]:5432, but 53 and 3128";
+    "a port of the host's loopback such as 5432, 127.0.0.1:5432 or [::1]:5432; not 53 or 3128";
   return [...previous, required(hostPortText(text) && text, expected)];
 }
 

@@ -26,6 +26,10 @@ package_for() { # package_for MANAGER WHAT
     apk:python3:*) echo "py3-${2#python3:}" ;;
     pacman:python3:*) echo "python-${2#python3:}" ;;
     *:docker-registry) echo docker-registry ;;
+    apt-get:redis-server) echo redis-server ;;
+    *:redis-server) echo redis ;;
+    dnf:postgres) echo postgresql-server ;;
+    *:psql | *:postgres) echo postgresql ;;
     dnf:ip) echo iproute ;;
     *:ip) echo iproute2 ;;
     *:cmake) echo cmake ;;

@@ -20,6 +20,8 @@ import { tempDirectory } from "../support/temp.js";
 import { inOwnNetwork, whyNoOwnNetwork } from "./own-network.js";
 
 const kPort = 8080;
+/** Of the host's loopback; commands may not listen below 1024 themselves. */
+const kHostPort = 81;
 const kBoundMs = 120_000;
 
 const kKinds = [
@@ -67,6 +69,8 @@ const kScript = [
   `curl -s -m 20 --noproxy '*' http://b.test:${kPort}/; echo "no such name: $?"`,
   `curl -s -m 20 --noproxy '*' http://127.0.0.1:${kPort + 1}/; echo "no such listener: $?"`,
   "curl -s -m 5 --noproxy '*' http://192.0.2.1/; echo \"no such route: $?\"",
+  `curl -sS -m 20 http://127.0.0.1:${kHostPort}/ 2>&1`,
+  `curl -sS -m 20 --noproxy '*' http://localhost:${kHostPort}/ 2>&1`,
 ].join("\n");
 const kOut = [
   `page of a.test:${kPort}`,
@@ -75,14 +79,24 @@ const kOut = [
   "no such name: 6",
   "no such listener: 7",
   "no such route: 7",
+  `page of 127.0.0.1:${kHostPort}`,
+  `page of localhost:${kHostPort}`,
   "",
 ].join("\n");
 
 /** Runs the host program with `before` in front of its command line. */
-async function endsOf(directory: string, before: string[]): Promise<Record<string, End>> {
+async function endsOf(
+  directory: string,
+  before: string[],
+  ports = [kPort, kHostPort],
+): Promise<Record<string, End>> {
   const program = fileURLToPath(new URL("../hosts/network/each-kind-of-run.mjs", import.meta.url));
-  const network = { allow: [`a.test:${kPort}`], allowPrivate: ["127.0.0.0/8"] };
-  const given = { script: kScript, network, directory, port: kPort };
+  const network = {
+    allow: [`a.test:${kPort}`],
+    allowPrivate: ["127.0.0.0/8"],
+    hostPorts: [kHostPort],
+  };
+  const given = { script: kScript, network, directory, ports };
   return jsonOfHost([...before, ...kNodeInside, program, JSON.stringify(given)]);
 }
 
@@ -94,7 +108,8 @@ function withNames(names: readonly string[]): Promise<Record<string, End>> {
 /** A host that may make no network namespace; user namespaces, as its own, it may. */
 function withoutNetworks(): Promise<Record<string, End>> {
   const script = 'echo 0 > /proc/sys/user/max_net_namespaces && exec "$@"';
-  return endsOf(tempDirectory("network"), ["unshare", "-Ur", "sh", "-c", script, "sh"]);
+  const before = ["unshare", "-Ur", "sh", "-c", script, "sh"];
+  return endsOf(tempDirectory("network"), before, [kPort]);
 }
 
 describeUnless(whyNoBubblewrap ?? whyNoOwnNetwork, "a network by domain", () => {
@@ -113,7 +128,12 @@ describeUnless(whyNoBubblewrap ?? whyNoOwnNetwork, "a network by domain", () => 
     const { layers = [], connections = [] } = seen[kind] ?? {};
     expect(layers).toContain("network-namespace");
     expect(layers).toContain("network-by-domain");
-    const allowed = connections.filter(({ verdict }) => verdict === "allowed");
+    const ofHost = connections.filter(({ via }) => via === "host-port");
+    expect(new Set(ofHost.map(({ rule }) => rule))).toEqual(new Set([`127.0.0.1:${kHostPort}`]));
+    if (kind !== "session") expect(ofHost).toHaveLength(2);
+    const allowed = connections.filter(
+      ({ verdict, via }) => verdict === "allowed" && via !== "host-port",
+    );
     expect(allowed).toMatchObject(
       Array.from({ length: kind === "session" ? allowed.length : 2 }, () => ({
         host: "a.test",

@@ -78,6 +78,27 @@ const wrong: [name: string, network: unknown, field: string, code: string][] = [
     "network.allowPrivate[0]",
     kValue,
   ],
+  ["hostPorts: a number", { hostPorts: 5432 }, "network.hostPorts", kType],
+  ["hostPorts: a text", { hostPorts: "5432" }, "network.hostPorts", kType],
+  ["hostPorts: null", { hostPorts: null }, "network.hostPorts", kType],
+  ["hostPorts: true in it", { hostPorts: [5432, true] }, "network.hostPorts[1]", kType],
+  ...[0, -1, 1.5, 65_536, Number.NaN, Number.POSITIVE_INFINITY, "", "localhost:5432"]
+    .concat(["0.0.0.0:5432", "127.0.0.1.nip.io:5432", "[::ffff:127.0.0.1]:5432", "5432\0"])
+    .concat([53, 3128, "[::1]:53"])
+    .map((entry): (typeof wrong)[number] => [
+      `hostPorts: ${entry}`,
+      { hostPorts: [5432, entry] },
+      "network.hostPorts[1]",
+      kValue,
+    ]),
+  ["two addresses of a port", { hostPorts: [80, "[::1]:80"] }, "network.hostPorts", kValue],
+  [
+    "too many ports with hostPorts",
+    { allow: ports(64), hostPorts: [5432] },
+    "network.hostPorts",
+    kRange,
+  ],
+  ["hostPorts: too many", { hostPorts: many(1025) }, "network.hostPorts", kRange],
   ["presets that are no list", { presets: "npm" }, "network.presets", kType],
   ["a preset that there is not", { presets: ["npm", "pip"] }, "network.presets[1]", kValue],
   ["onRequest that is none", { allow: [], onRequest: "deny" }, "network.onRequest", kType],
@@ -96,6 +117,12 @@ const right: [name: string, network: unknown][] = [
     { allow: ["a.test"], allowPrivate: ["a.test", "10.0.0.0/8", "127.0.0.1", "::1"] },
   ],
   ["presets", { presets: ["npm", "pypi", "github", "debian", "crates", "go"] }],
+  [
+    "ports of the host",
+    { hostPorts: [5432, "127.0.0.1:5432", "[::1]:6379", "127.9.0.1:80", "81"] },
+  ],
+  ["no ports of the host", { hostPorts: [] }],
+  ["64 ports of the host", { hostPorts: Array.from({ length: 64 }, (_, at) => at + 1000) }],
   ["somebody to ask", { onRequest: () => "deny" }],
   ["as many as there may be", { allow: many(1024), deny: many(1024) }],
   ["64 ports", { allow: ports(64) }],

@@ -22,6 +22,8 @@ const kRules = {
     allowPrivate: ["a.test", "10.0.0.0/8", "fd00::/8"],
   },
 };
+const kNoMore = { deny: [], allowPrivate: [] };
+const kOfWorker = ["127.0.0.1:5432", "[::1]:6379"];
 const rules = (allow: string[], more: object = {}) => ({ network: { allow, ...more } });
 const kKept = { deny: ["bad.b.test"], allowPrivate: [] };
 
@@ -35,6 +37,7 @@ export const kRows: Record<string, Row> = {
       [{ network: "allow" }, "network"],
       [rules([]), "network"],
       [{ network: { presets: ["npm"] } }, "network"],
+      [{ network: { hostPorts: [5432] } }, "network"],
     ],
   },
   home: {
@@ -194,6 +197,40 @@ export const kRows: Record<string, Row> = {
       [{ network: { allow: [], onRequest: "ask" } }, "network.onRequest"],
       [{ network: {} }, "network"],
     ],
+  },
+  "network, ports of the worker's loopback": {
+    policy: { network: { hostPorts: [5432, "[::1]:6379"], allow: ["a.test"] } },
+    allowed: [
+      [{}, { network: { ...rules(["a.test"]).network, ...kNoMore, hostPorts: kOfWorker } }],
+      [rules([]), { network: { allow: [], ...kNoMore } }],
+      [
+        { network: { hostPorts: ["5432", "127.0.0.1:5432", 5432] } },
+        { network: { allow: [], ...kNoMore, hostPorts: [kOfWorker[0]] } },
+      ],
+      [
+        { network: { hostPorts: ["[::1]:6379"] } },
+        { network: { allow: [], ...kNoMore, hostPorts: [kOfWorker[1]] } },
+      ],
+      [{ network: "deny" }, { network: "deny" }],
+    ],
+    refused: [
+      [{ network: { hostPorts: [5433] } }, "network.hostPorts[0]"],
+      [{ network: { hostPorts: [5432, 6379] } }, "network.hostPorts[1]"],
+      [{ network: { hostPorts: ["127.0.0.2:5432"] } }, "network.hostPorts[0]"],
+      [{ network: { hostPorts: ["0.0.0.0:5432"] } }, "network.hostPorts[0]"],
+      [{ network: { hostPorts: ["localhost:5432"] } }, "network.hostPorts[0]"],
+      [{ network: { hostPorts: [3128] } }, "network.hostPorts[0]"],
+      [{ network: { hostPorts: [5432, "127.0.0.2:5432"] } }, "network.hostPorts"],
+      [{ network: { hostPorts: 5432 } }, "network.hostPorts"],
+      [{ network: { hostPorts: [true] } }, "network.hostPorts[0]"],
+      [{ network: { hostPorts: Array.from({ length: 65 }, () => 5432) } }, "network.hostPorts"],
+      [{ network: "allow" }, "network"],
+    ],
+  },
+  "network, without ports of the worker's": {
+    policy: { network: { allow: ["a.test"] } },
+    allowed: [[{ network: { hostPorts: [] } }, { network: { allow: [], ...kNoMore } }]],
+    refused: [[{ network: { hostPorts: [5432] } }, "network.hostPorts[0]"]],
   },
   "network, a preset of the ceiling's": {
     policy: { network: { presets: ["npm"] } },

@@ -44,6 +44,7 @@ const rules = fc.record(
     allow: fc.array(pattern, { maxLength: 5 }),
     deny: fc.array(pattern, { maxLength: 2 }),
     allowPrivate: fc.array(fc.oneof(fc.constantFrom(...kBlocks), hostAlone), { maxLength: 3 }),
+    hostPorts: some<number | string>([5432, "127.0.0.1:5432", "127.0.0.2:80", "[::1]:6379"]),
   },
   { requiredKeys: ["allow"] },
 );
@@ -156,6 +157,9 @@ function widthOf(policy: NarrowableOptions["envPolicy"]): number {
   return policy.length === 0 ? kWidth.clean : kWidth.names;
 }
 
+const hostPortsOf = ({ network }: NarrowableOptions): string[] =>
+  typeof network === "object" ? [...(network.hostPorts ?? [])] : [];
+
 function expectNoWider(wide: NarrowableOptions, got: NarrowableOptions): void {
   for (const host of kHosts) {
     for (const port of kPorts) {
@@ -165,6 +169,9 @@ function expectNoWider(wide: NarrowableOptions, got: NarrowableOptions): void {
       if (leadsTo(got.network, host, address))
         expect(leadsTo(wide.network, host, address)).toBe(true);
     }
+  }
+  if (wide.network !== "allow") {
+    expect(hostPortsOf(wide)).toEqual(expect.arrayContaining(hostPortsOf(got)));
   }
   for (const path of [...kPaths, ...kGuests, "/etc/ssh/key", "/bin"]) {
     const inside = found(got, path);

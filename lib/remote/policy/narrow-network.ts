@@ -40,6 +40,14 @@ function readList<Entry, Rule>(
   return rules;
 }
 
+/** Returns an entry whose port another entry has with another address, as the addon refuses it. */
+function portTakenTwice(hostPorts: readonly string[]): string | undefined {
+  const portOf = (text: string) => text.slice(text.lastIndexOf(":"));
+  return hostPorts.find((one) =>
+    hostPorts.some((other) => portOf(one) === portOf(other) && one !== other),
+  );
+}
+
 function readRules(written: WrittenRules): Read | Refusal {
   const allow = readList(written.allow, "network.allow", kHost, readHostRule);
   if (allow instanceof Refusal) return allow;
@@ -47,6 +55,10 @@ function readRules(written: WrittenRules): Read | Refusal {
   if (deny instanceof Refusal) return deny;
   const hostPorts = readList(written.hostPorts, "network.hostPorts", kHostPort, hostPortText);
   if (hostPorts instanceof Refusal) return hostPorts;
+  const taken = portTakenTwice(hostPorts);
+  if (taken !== undefined) {
+    return new Refusal("network.hostPorts", taken, "one address for each port");
+  }
   const { allowPrivate: listed, presets = [] } = written;
   const allowPrivate = readList(listed, "network.allowPrivate", kPrivate, readPrivateRule);
   if (allowPrivate instanceof Refusal) return allowPrivate;

@@ -1,5 +1,5 @@
-// A host whose own network is a loopback: serves a page, and runs a script in each kind of run with
-// a network by domain. argv: JSON { script, network, directory, port }. Prints JSON by kind.
+// A host whose own network is a loopback: serves pages, and runs a script in each kind of run with a
+// network by domain. argv: JSON { script, network, directory, ports }. Prints JSON by kind.
 
 import { mkdirSync } from "node:fs";
 import { createServer } from "node:http";
@@ -7,11 +7,17 @@ import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { BubblewrapNativeRunner, Bwrap } from "../../../../dist/index.js";
 
-const { script, network, directory, port } = JSON.parse(process.argv[2]);
-const server = createServer((request, response) => {
-  request.resume().on("end", () => response.end(`page of ${request.headers.host}\n`));
-});
-await new Promise((resolve) => server.listen(port, "127.0.0.1", resolve));
+const { script, network, directory, ports } = JSON.parse(process.argv[2]);
+const servers = ports.map(() =>
+  createServer((request, response) => {
+    request.resume().on("end", () => response.end(`page of ${request.headers.host}\n`));
+  }),
+);
+for (const [at, server] of servers.entries()) {
+  await new Promise((resolve, reject) => {
+    server.on("error", reject).listen(ports[at], "127.0.0.1", resolve);
+  });
+}
 
 const kDecoder = new TextDecoder();
 const input = { argv: ["sh", "-c", script], limits: { timeoutMs: 60_000 } };
@@ -91,5 +97,5 @@ for (const [name, run] of Object.entries(kinds)) {
     ends[name] = { error: String(error?.stack ?? error) };
   }
 }
-server.close();
+for (const server of servers) server.close();
 process.stdout.write(JSON.stringify(ends));

@@ -57,7 +57,37 @@ const piece = fc.oneof(
 );
 const entry = fc.array(piece, { minLength: 1, maxLength: 5 }).map((parts) => parts.join(""));
 
+const kAddresses = ["127.0.0.1", "127.9.0.255", "127.1", "127.0.0.256", "127.00.0.1", "128.0.0.1"];
+const address = fc.constantFrom(
+  ...["", ...kAddresses, "[::1]", "::1", "[::ffff:127.0.0.1]", "localhost", "0.0.0.0", "[::]"],
+);
+const kPorts = ["5432", "0", "1", "53", "3128", "65535", "65536", "05432", "5e3", "-1", "", "443 "];
+const hostPort = fc.oneof(
+  fc
+    .tuple(address, fc.constantFrom("", ":"), fc.constantFrom(...kPorts))
+    .map((all) => all.join("")),
+  fc.integer({ min: -2, max: 70_000 }),
+  entry,
+);
+
 describeSandboxed("an entry that the policy takes", () => {
+  test("of `hostPorts` is the addon's, and no other is", async () => {
+    let taken = 0;
+    await fc.assert(
+      fc.asyncProperty(hostPort, async (one) => {
+        const written: NetworkByDomain = { hostPorts: [one] };
+        const read = networkOf(written as never);
+        const native = await hashOf(written);
+        expect(native === undefined).toBe(read instanceof Refusal);
+        if (read instanceof Refusal) return;
+        taken += 1;
+        expect(await hashOf(read as NetworkByDomain)).toBe(native);
+      }),
+      { numRuns: 1000 },
+    );
+    expect(taken).toBeGreaterThan(100);
+  });
+
   test.each(["allow", "deny", "allowPrivate"] as const)(
     "of `%s` is the addon's, too",
     async (list) => {
