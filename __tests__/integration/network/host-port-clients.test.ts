@@ -69,11 +69,8 @@ wait`;
     for (const { via, reason } of seen.connections) {
       expect([via, reason]).toEqual(["host-port", undefined]);
     }
-    const none = await run({
-      script: `pg_isready -h localhost -p $1`,
-      ports: [port],
-      hostPorts: [],
-    });
-    expect(none.out).toContain("no response");
+    const without = 'psql -h localhost -p $1 -U postgres -c "select 1" 2>&1';
+    const none = await run({ script: without, ports: [port], hostPorts: [] });
+    expect(none.out).toContain("Connection refused");
   });
 });

@@ -25,6 +25,7 @@ describeSandboxed("a runner for a caller", () => {
   test.each([
     [{}, {}],
     [{ network: { allow: ["*.a.test"] } }, { network: { allow: ["x.a.test"] } }],
+    [{ network: { hostPorts: [5432, "[::1]:80"] } }, { network: { hostPorts: [5432] } }],
     [
       { mounts: [kMount], layers: ["landlock"] },
       { mounts: [kMount], required: ["seccomp"] },
