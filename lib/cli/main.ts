@@ -8,7 +8,7 @@
 import { CommanderError } from "commander";
 
 import { AuditLogError } from "../audit-log/files.js";
-import { SandboxError } from "../errors.js";
+import { ForwardError, SandboxError } from "../errors.js";
 import { packageVersion } from "../package-version.js";
 import { auditExport, auditHead, auditShow, auditVerify } from "./audit.js";
 import { doctor } from "./doctor.js";
@@ -44,7 +44,7 @@ const kMisuse: ReadonlySet<unknown> = new Set([
 /** Prints the error; returns its exit code. */
 function report(error: unknown): number {
   if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2; // commander has already printed it
-  if (error instanceof SandboxError) {
+  if (error instanceof SandboxError || error instanceof ForwardError) {
     printError(inCliWords(error.message), error.fix && inCliWords(error.fix));
     return 125;
   }

@@ -22,7 +22,7 @@ import type {
 } from "../../types/public.js";
 import { AuditLog } from "../audit-log/audit-log.js";
 import type { RuntimeType } from "../runtime/runtime.js";
-import { directory, file, path } from "./values.js";
+import { directory, file, type PublishedPort, path } from "./values.js";
 
 /**
  * Parsed options as commander passes them. Options that affect the policy have no default here: see
@@ -76,6 +76,8 @@ export type CliOptions = AuditOption & {
   interactive?: boolean;
   /** Give the command a terminal of its own. */
   tty?: boolean;
+  /** Ports of the host that lead to the command's. */
+  publish?: PublishedPort[];
   /** Keep the changes of the command in a transaction until they are settled. */
   transaction?: boolean;
   /** With a transaction: commit it if the command exits with 0. */
@@ -89,7 +91,15 @@ export type CliOptions = AuditOption & {
   json?: boolean;
 };
 
-type OfRunAlone = "stdin" | "interactive" | "tty" | "json" | "transaction" | "commit" | "discard";
+type OfRunAlone =
+  | "stdin"
+  | "interactive"
+  | "tty"
+  | "json"
+  | "publish"
+  | "transaction"
+  | "commit"
+  | "discard";
 
 /** Options as commander passes them. */
 export type McpOptions = Omit<CliOptions, OfRunAlone> & {

@@ -39,6 +39,7 @@ import {
   path,
   port,
   preset,
+  published,
   secret,
   size,
   variable,
@@ -164,6 +165,20 @@ function withTerminalOptions(command: Command): Command {
     .hook("preAction", checkTerminal);
 }
 
+/** Adds an option of `run` alone: another command has no server. */
+function withPublish(command: Command): Command {
+  return command
+    .option(
+      "--publish <[hostport:]port>",
+      "a port of the host's 127.0.0.1 (by default a free one) that leads to this port of the command; repeatable",
+      published,
+    )
+    .hook("preAction", (self) => {
+      const { publish, json } = self.opts<CliOptions>();
+      if (publish && json) self.error("error: --publish or --json, not both");
+    });
+}
+
 /** Adds the options that `run` and `explain` share, in the order of --help. */
 function withSharedOptions(command: Command): Command {
   return withPolicyOptions(withTerminalOptions(withTransactionOptions(command)));
@@ -269,12 +284,14 @@ export function createProgram(version: string, actions: Actions): Command {
     outputError: (text, write) => write(misuse(text, name)),
   });
   withAuditOption(
-    withSharedOptions(
-      program
-        .command("run")
-        .configureOutput(say("run"))
-        .usage("[options] -- COMMAND...")
-        .description("run a command and exit as it does; output streams through"),
+    withPublish(
+      withSharedOptions(
+        program
+          .command("run")
+          .configureOutput(say("run"))
+          .usage("[options] -- COMMAND...")
+          .description("run a command and exit as it does; output streams through"),
+      ),
     ),
   ).action(actions.run);
   withSharedOptions(

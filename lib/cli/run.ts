@@ -5,6 +5,7 @@ import type {
   HttpRequestRecord,
   NetworkConnection,
   SandboxedExecResult,
+  SandboxProcess,
 } from "../../types/public.js";
 import type { Transaction } from "../../types/transaction.js";
 import type { AuditLog } from "../audit-log/audit-log.js";
@@ -28,6 +29,7 @@ import { endReason, SetupLine, sizesOf, truncations } from "./reason.js";
 import { printError, readStdin, watchOutput } from "./terminal.js";
 import { settle } from "./transactions/settle.js";
 import { openFor } from "./transactions/transaction-place.js";
+import type { PublishedPort } from "./values.js";
 
 const kSignals = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 
@@ -132,6 +134,7 @@ async function passThrough(
     const input = { ...spawnInput(command, options), signal, pty, [kRelay]: relay.pipes };
     const live = await runner.spawn(input);
     stops.push(closeAfterInterrupt(live, signal));
+    await publish(live, options.publish ?? []);
     if (hasTerminal) stops.push(followSize(live));
     jobs?.begin(live);
     if (takesInput && relay.pipes.stdin === undefined) stops.push(passInput(live, hasTerminal));
@@ -150,6 +153,23 @@ async function passThrough(
     return result;
   } finally {
     for (const stop of stops) stop();
+  }
+}
+
+/**
+ * Makes ports of the host lead to the command's, and tells the address of each once something listens there. Where one
+ * can't be had, the command is ended, and this rejects.
+ */
+async function publish(live: SandboxProcess, ports: readonly PublishedPort[]): Promise<void> {
+  try {
+    for (const { hostPort, port } of ports) {
+      const { url } = await live.forward(port, { hostPort });
+      const tell = () => printError(`${url} leads to port ${port} of the command`);
+      void live.waitForPort(port, { timeoutMs: Number.POSITIVE_INFINITY }).then(tell, () => {});
+    }
+  } catch (error) {
+    const { outcome } = await live.stop();
+    if (outcome.kind === "aborted") throw error; // else it had ended by itself, which is its result
   }
 }
 

@@ -60,6 +60,19 @@ export function port(text: string): number {
   return required(number !== undefined && number <= kMostPort ? number : undefined, "a port");
 }
 
+/** A port of the host, 0 for a free one, that leads to a port of the sandbox. */
+export type PublishedPort = { hostPort: number; port: number };
+
+/** Adds a published port: "8000", "3000:8000". */
+export function published(text: string, previous: PublishedPort[] = []): PublishedPort[] {
+  const expected = "PORT or HOSTPORT:PORT, such as 8000 or 3000:8000";
+  const found = /^(?:(\d{1,5}):)?(\d{1,5})$/.exec(text) ?? undefined;
+  const [, hostPort = "0", port = ""] = required(found, expected);
+  const made = { hostPort: Number(hostPort), port: Number(port) };
+  const isPort = made.port > 0 && made.port <= kMostPort && made.hostPort <= kMostPort;
+  return [...previous, required(isPort ? made : undefined, expected)];
+}
+
 /** Adds a variable; a name alone takes its value from this process. */
 export function variable(text: string, previous: [string, string][] = []): [string, string][] {
   const parsed = parseVariable(text, process.env);

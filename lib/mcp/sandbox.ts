@@ -5,6 +5,7 @@ import type { NetworkAnswer, NetworkRequest } from "../../types/network.js";
 import type { NativeExecInput, NativeLimits, SandboxedExecResult } from "../../types/public.js";
 import type { ReviewComment } from "../../types/review.js";
 import type { Transaction } from "../../types/transaction.js";
+import { ForwardError } from "../errors.js";
 import { notableChanges } from "../notable-changes.js";
 import { shellQuote, visibleLine } from "../text.js";
 import type { SandboxReview } from "./comments.js";
@@ -156,13 +157,26 @@ export class ToolSandbox {
   }
 
   /** Starts a process that outlives the call, and returns its id. */
-  async start(input: Parameters<Transaction["spawn"]>[0]): Promise<string> {
+  async start(
+    input: Parameters<Transaction["spawn"]>[0],
+    port?: number,
+  ): Promise<{ process: string; url?: string }> {
     const commands = await this.#commandsNow();
-    return this.#counted(async () =>
-      this.processes.add(await this.#shared.start(commands, input), () => {
+    return this.#counted(async () => {
+      const live = await this.#shared.start(commands, input);
+      const process = this.processes.add(live, () => {
         this.#generation += 1;
-      }),
-    );
+      });
+      if (port === undefined) return { process };
+      try {
+        return { process, url: (await live.forward(port)).url };
+      } catch (error) {
+        if (!(error instanceof ForwardError)) throw error;
+        if (error.outcome !== undefined) return { process }; // `read` tells how it ended
+        await live.stop();
+        throw new ToolError(`nothing was started: ${error.message}`);
+      }
+    });
   }
 
   /**

@@ -76,6 +76,19 @@ describeUnless(whyNoCli ?? whyNoBubblewrap, "mcp", () => {
     expect(textOf(await call("run", ask))).not.toContain("hello");
   });
 
+  test("start tells a URL for the port that is named, and nothing is started without it", async () => {
+    const { call } = await connect("modern");
+    const started = await call("start", { argv: [...kNodeInSandbox, "-e", kServer], port: 3000 });
+    const { process, url } = started.structuredContent as { process: string; url: string };
+    expect(textOf(started)).toContain(`its port 3000 is at ${url} on this machine`);
+    expect(textOf(await call("read", { process, waitMs: 45_000 }))).toContain("up");
+    expect(await (await fetch(url)).text()).toBe("hello");
+    await call("stop", { process });
+    await expect(fetch(url)).rejects.toThrow();
+    const wrong = await call("start", { command: "sleep 60", port: 0 });
+    expect([wrong.isError, textOf(wrong)]).toEqual([true, expect.stringContaining("port")]);
+  });
+
   test("a deadline that is the operator's says so, a shorter one advises a larger", async () => {
     const { call } = await connect("modern", { words: ["--timeout", "1s"] });
     const clamped = textOf(await call("run", { command: "sleep 60", timeoutMs: 50_000 }));

@@ -158,9 +158,21 @@ export const start = defineTool({
   title: "Start a command that goes on",
   description:
     "Starts a command in the sandbox and returns at once; `read` gives what it writes, `stop` ends it. It ends with the server, and when changes are committed, rolled back or discarded. Commands of `run` reach a server that it is, at 127.0.0.1.",
-  input: v.strictObject(kCommandFields),
+  input: v.strictObject({
+    ...kCommandFields,
+    port: v.optional(
+      v.pipe(
+        v.number(),
+        v.integer(),
+        v.minValue(1),
+        v.maxValue(65_535),
+        v.description("Where it will listen: the answer has a URL for people."),
+      ),
+    ),
+  }),
   output: v.object({
     process: v.pipe(v.string(), v.description("For `read` and `stop`.")),
+    url: v.optional(v.string()),
   }),
   annotations: {
     readOnlyHint: false,
@@ -176,15 +188,13 @@ export const start = defineTool({
     const { argv, cwd, env, explain, limits } = commandOf(input, context);
     const { maxStdoutBytes: _, maxStderrBytes: __, keep: ___, ...rest } = limits;
     const timeoutMs = input.timeoutMs === undefined ? undefined : rest.timeoutMs;
-    const process = await sandbox.start({
-      argv,
-      cwd,
-      env,
-      explain,
-      limits: { ...rest, timeoutMs },
-      stderr: "merge",
-    });
-    return { text: `started as process ${process}`, structured: { process } };
+    const started = await sandbox.start(
+      { argv, cwd, env, explain, limits: { ...rest, timeoutMs }, stderr: "merge" },
+      input.port,
+    );
+    const { process, url } = started;
+    const where = url && `; what listens on its port ${input.port} is at ${url} on this machine`;
+    return { text: `started as process ${process}${where ?? ""}`, structured: started };
   },
 });
 

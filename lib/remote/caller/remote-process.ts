@@ -10,7 +10,13 @@ import type {
   TerminalSize,
   WaitForPortOptions,
 } from "../../../types/public.js";
-import { endedBefore, ForwardError, invalidState, invalidType, invalidValue } from "../../errors.js";
+import {
+  endedBefore,
+  ForwardError,
+  invalidState,
+  invalidType,
+  invalidValue,
+} from "../../errors.js";
 import { withReason } from "../../exec-result.js";
 import { checkSignal, onAbort } from "../../runners/abort.js";
 import { deferred } from "../deferred.js";

@@ -32,10 +32,23 @@ export function useBrowser(): void {
     browser = await chromium.launch({
       executablePath: kChromium,
       // Its own sandbox needs what root has not here; what it shows is our own page.
-      args: ["--no-sandbox", "--disable-dev-shm-usage"],
+      // The name is one whose owner makes it lead to this machine (DNS rebinding).
+      args: [
+        "--no-sandbox",
+        "--disable-dev-shm-usage",
+        "--host-resolver-rules=MAP rebound.test 127.0.0.1",
+      ],
     });
   }, 60_000);
   afterAll(() => browser?.close());
+}
+
+/** A new page of it, which shows an address. */
+export async function pageOf(url: string): Promise<Page> {
+  const page = await browser.newPage();
+  page.setDefaultTimeout(kHungMs);
+  await page.goto(url);
+  return page;
 }
 
 export type Visit = {
