@@ -10,6 +10,7 @@ describe("the package", () => {
       "BubblewrapNativeRunner",
       "Bwrap",
       "FirejailNativeRunner",
+      "ForwardError",
       "LandlockNativeRunner",
       "Lease",
       "LocalNativeRunner",

@@ -85,7 +85,7 @@ export type ConnectionMetrics = {
   bytesIn: number;
 };
 
-/** Connections of a runner's commands, with a network by domain. All 0 without one. */
+/** Connections of a runner's commands. All but `forwards` are 0 without a network by domain. */
 export type NetworkMetrics = {
   /** Connections that were allowed, including those that then failed. */
   allowed: number;
@@ -101,6 +101,8 @@ export type NetworkMetrics = {
   byRule: Record<string, ConnectionMetrics>;
   /** Requests to hosts with secrets or rules: passed on, refused, and of these with a misused placeholder. */
   requests: Record<"allowed" | "refused" | "misused", number>;
+  /** Connections of the host's clients over forwards, with any network; as audit records have them. */
+  forwards: Record<"connections" | "refused" | "failed" | "bytesOut" | "bytesIn", number>;
 };
 
 /** Activity of a runner since it was created. Survives `JSON.stringify`. */

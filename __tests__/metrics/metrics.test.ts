@@ -80,6 +80,7 @@ describe("metrics", () => {
       network: {
         ...{ allowed: 0, denied: 0, omitted: 0, byRule: {} },
         requests: { allowed: 0, refused: 0, misused: 0 },
+        forwards: { connections: 0, refused: 0, failed: 0, bytesOut: 0, bytesIn: 0 },
       },
     } satisfies RunnerMetrics);
     expect(JSON.parse(JSON.stringify(metrics))).toEqual(metrics);

@@ -29,7 +29,9 @@ test("connections are counted by verdict, and bytes by the rule that allowed the
   const counts = new NetworkCounts();
   counts.ended(audit());
   const requests = { allowed: 0, refused: 0, misused: 0 };
-  expect(counts.snapshot()).toEqual({ allowed: 0, denied: 0, omitted: 0, byRule: {}, requests });
+  const forwards = { connections: 0, refused: 0, failed: 0, bytesOut: 0, bytesIn: 0 };
+  const rest = { requests, forwards };
+  expect(counts.snapshot()).toEqual({ allowed: 0, denied: 0, omitted: 0, byRule: {}, ...rest });
   counts.ended(audit([]));
   counts.ended(
     audit(
@@ -52,7 +54,7 @@ test("connections are counted by verdict, and bytes by the rule that allowed the
       "*.a.test": { connections: 1, bytesOut: 3, bytesIn: 7 },
       onRequest: { connections: 1, bytesOut: 3, bytesIn: 5 },
     },
-    requests,
+    ...rest,
   });
 });
 
@@ -68,6 +70,21 @@ test("requests are counted by verdict, and misused placeholders", () => {
     ],
   } as SandboxedAuditRecord);
   expect(counts.snapshot().requests).toEqual({ allowed: 2, refused: 2, misused: 3 });
+});
+
+test("connections over forwards are added up", () => {
+  const counts = new NetworkCounts();
+  const forward = { port: 1, host: "127.0.0.1", hostPort: 2, connections: 5, refused: 2 };
+  const more = { failed: 1, bytesOut: 70, bytesIn: 9 };
+  const forwards = [
+    { ...forward, ...more },
+    { ...forward, ...more, hostPort: 3 },
+  ];
+  counts.ended({ ...audit(), forwards });
+  expect(counts.snapshot().forwards).toEqual({
+    ...{ connections: 10, refused: 4, failed: 2 },
+    ...{ bytesOut: 140, bytesIn: 18 },
+  });
 });
 
 test("what a command chooses does not grow the counts", () => {

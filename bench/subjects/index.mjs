@@ -20,6 +20,7 @@ import * as auditLog from "./audit-log.mjs";
 import * as branches from "./branches.mjs";
 import * as commandLine from "./command-line.mjs";
 import * as explain from "./explain.mjs";
+import * as forward from "./forward.mjs";
 import * as home from "./home.mjs";
 import * as mcp from "./mcp.mjs";
 import * as network from "./network.mjs";
@@ -37,7 +38,7 @@ import * as transactions from "./transactions.mjs";
 const kSubjects = {
   ...{ runs, ours, others },
   ...{ "shell-lists": shellLists, skills },
-  ...{ transactions, branches, network, secrets, explain, home, "audit-log": auditLog },
+  ...{ transactions, branches, network, forward, secrets, explain, home, "audit-log": auditLog },
   ...{ mcp, review, remote, "command-line": commandLine },
 };
 

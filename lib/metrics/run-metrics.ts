@@ -188,13 +188,23 @@ export class NetworkCounts {
   #omitted = 0;
   readonly #byRule = new Map<string, ConnectionMetrics>();
   readonly #requests: NetworkMetrics["requests"] = { allowed: 0, refused: 0, misused: 0 };
+  readonly #forwards: NetworkMetrics["forwards"] = {
+    connections: 0,
+    refused: 0,
+    failed: 0,
+    bytesOut: 0,
+    bytesIn: 0,
+  };
 
   ended({
     connections,
     connectionsOmitted = 0,
     requests = [],
     denials = [],
+    forwards = [],
   }: SandboxedAuditRecord): void {
+    const counts = Object.keys(this.#forwards) as (keyof NetworkMetrics["forwards"])[];
+    for (const forward of forwards) for (const key of counts) this.#forwards[key] += forward[key];
     this.#omitted += connectionsOmitted;
     for (const { verdict } of requests) this.#requests[verdict] += 1;
     for (const { kind, count } of denials) if (kind === "secret") this.#requests.misused += count;
@@ -223,6 +233,7 @@ export class NetworkCounts {
       omitted: this.#omitted,
       byRule: Object.fromEntries(byRule),
       requests: { ...this.#requests },
+      forwards: { ...this.#forwards },
     };
   }
 }

@@ -57,6 +57,12 @@ describeSandboxed("a forward into", () => {
     await runner.close();
   });
 
+  test("one whose command is traced (explain)", async () => {
+    const runner = make();
+    await reaches((input) => runner.spawn({ ...input, explain: true }));
+    await runner.close();
+  });
+
   test("a transaction", async () => {
     const { transaction } = await openTransaction(tempDirectory());
     await reaches((input) => transaction.spawn(input));

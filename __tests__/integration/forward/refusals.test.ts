@@ -111,6 +111,26 @@ describeSandboxed("a forward", () => {
     await runner.close();
   });
 
+  test("leaves commands without its sockets", async () => {
+    const runner = make();
+    await using session = await runner.openSession();
+    await serve((input) => session.start(input), "echo");
+    const forward = await session.forward(kPort);
+    const open = client(forward);
+    open.write("x\n");
+    await new Promise((resolve) => open.once("data", resolve));
+    const script =
+      "readlink /proc/self/fd/*; for p in /proc/[0-9]*; do readlink $p/fd/* && echo $p; done";
+    const { stdoutText } = await session.exec({ argv: ["sh", "-c", script] });
+    const reached = stdoutText.match(/^(socket:.*|\/proc\/1)$/gm) ?? [];
+    // The server's own listener and connection may be seen, by a command of the same session.
+    const others = stdoutText.split("\n/proc/")[0] ?? "";
+    expect(others).not.toContain("socket:");
+    expect(reached).not.toContain("/proc/1");
+    expect(stdoutText).toMatch(/^\/proc\/\d+$/m); // those that it may read
+    open.destroy();
+  });
+
   test("gives a client up that the sandbox does not take in ten seconds", {
     timeout: kHungMs,
   }, async () => {
