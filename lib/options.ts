@@ -115,6 +115,9 @@ export const kCacheNames = [
 ] as const;
 export type CacheName = (typeof kCacheNames)[number];
 
+/** The families that the option `devices` knows; native/policy/options/devices.cpp says what they are. */
+export const kDeviceFamilies = ["nvidia", "dri", "kfd", "kvm", "fuse", "tun"] as const;
+
 const paths = (...list: string[]): readonly string[] => Object.freeze(list);
 const kNone: readonly never[] = Object.freeze([]);
 

@@ -7,9 +7,11 @@ import { join } from "node:path";
 import { performance } from "node:perf_hooks";
 
 import type { BubblewrapNetwork } from "../../types/public.js";
+import type { SandboxError } from "../errors.js";
 import { HomeSource } from "../home/home-view.js";
 import type { Found } from "../home/host-tools.js";
 import { loadAddon } from "../native.js";
+import { kDeviceFamilies } from "../options.js";
 import { nestingSigns } from "../project/nesting.js";
 import { nestingFor } from "../project/project-runner.js";
 import { BubblewrapNativeRunner } from "../runners/bubblewrap.js";
@@ -83,6 +85,8 @@ export type DoctorReport = {
   runtimes: DoctorRuntime[];
   /** The tools of PATH that are not in the default mounts, and the entries of PATH that are not shown. */
   tools: DoctorTools;
+  /** The families of the option `devices`; empty if Bubblewrap does not work here. */
+  devices: DoctorDevices[];
   /** Warnings about the operator's variables. */
   warnings: string[];
 };
@@ -188,6 +192,7 @@ export async function examine(version: string, policy: Policy): Promise<DoctorRe
     run: runOf(policy, chosen, available),
     runtimes,
     tools: toolsOf(config),
+    devices: available.has("bubblewrap") ? await devicesOf(config) : [],
     warnings,
   };
 }
@@ -230,6 +235,31 @@ function toolsOf({ bubblewrap }: RuntimeConfig): DoctorTools {
   const { home, tools, mounts } = bubblewrap;
   const found = new HomeSource({ shadowDir: kNoWorkspace, home, tools, roBinds, mounts }).found();
   return { tools: found?.tools ?? [], leftOut: found?.leftOut ?? [] };
+}
+
+/** Whether commands can have a family of devices. */
+type DoctorDevices = { family: string; available: boolean; reason?: string; fix?: string };
+
+/** Plans a run with each family: that looks for its nodes, and starts nothing. */
+async function devicesOf(config: RuntimeConfig): Promise<DoctorDevices[]> {
+  return withFolder(async (shadowDir) => {
+    const found: DoctorDevices[] = [];
+    for (const family of kDeviceFamilies) {
+      const { bwrapPath } = config.bubblewrap;
+      const runner = new BubblewrapNativeRunner({ shadowDir, bwrapPath, devices: [family] });
+      try {
+        await runner.explain({ argv: ["true"] });
+        found.push({ family, available: true });
+      } catch (error) {
+        const { message, fix } = error as SandboxError;
+        const reason = message.replace(/^devices\[0\] names "\w+"(?: with)? ?/, "");
+        found.push({ family, available: false, reason, ...(fix && { fix }) });
+      } finally {
+        await runner.close();
+      }
+    }
+    return found;
+  });
 }
 
 /** The effect of being inside another sandbox. */

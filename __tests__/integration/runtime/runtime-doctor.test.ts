@@ -15,6 +15,7 @@ import { tempDirectory } from "../support/temp.js";
 const kMain = fileURLToPath(new URL("../../../dist/cli/main.js", import.meta.url));
 type Report = {
   chosen: string | null;
+  devices: { family: string; available: boolean; reason?: string }[];
   runtimes: {
     name: string;
     state: string;
@@ -69,6 +70,11 @@ describeUnless(whyNoCommand, "doctor", () => {
     expect(clones?.probes.map(({ verdict }) => verdict)).not.toContain("reached");
     expect(clones?.probes).toHaveLength(5);
     expect(runtimeOf(report, "bubblewrap").secrets).toEqual({ state: "proved" });
+    const families = ["nvidia", "dri", "kfd", "kvm", "fuse", "tun"];
+    expect(report.devices.map(({ family }) => family)).toEqual(families);
+    for (const { available, reason } of report.devices) {
+      expect(reason ?? "").toMatch(available ? /^$/ : /^\/dev\/.*, which /);
+    }
   });
 
   testUnless(whyNo("bubblewrap"), "says why there can be no secrets", () => {
