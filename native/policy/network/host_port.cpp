@@ -1,6 +1,7 @@
 #include "policy/network/host_port.h"
 
 #include <algorithm>
+#include <iterator>
 #include <optional>
 #include <utility>
 
@@ -59,8 +60,11 @@ Result<HostPort> ReadHostPort(std::string_view text, std::string_view field) {
 Result<std::vector<HostPort>> OnePerPort(std::vector<HostPort> entries) {
   std::ranges::sort(entries, {},
                     [](const HostPort& each) { return std::pair(each.port, each.text()); });
-  const auto last = std::ranges::unique(entries, {}, &HostPort::text);
-  entries.erase(last.begin(), last.end());
+  const auto is_same = [](const HostPort& one, const HostPort& other) {
+    return one.port == other.port && one.address == other.address;
+  };
+  const auto last = std::unique(entries.begin(), entries.end(), is_same);
+  entries.erase(last, entries.end());
   const auto same = std::ranges::adjacent_find(entries, {}, &HostPort::port);
   if (same == entries.end()) return entries;
   return Error{.code = ErrorCode::kInvalidValue,
