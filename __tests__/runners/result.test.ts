@@ -39,6 +39,7 @@ const kReport: NativeReport = {
   shellState: undefined,
   connections: undefined,
   connectionsOmitted: 0,
+  forwards: undefined,
   denials: undefined,
   denialsOmitted: 0,
 };

@@ -6,6 +6,7 @@
 import { lstatSync, statSync } from "node:fs";
 
 import type {
+  ForwardAnswer,
   LeaseHandle,
   LiveCallbacks,
   NativeAddon,
@@ -203,6 +204,14 @@ export class FakeAddon {
           fake.answerPort = resolve;
         });
         return { id: 7, done };
+      }
+      async forward(id: number, port: number, options: object): Promise<ForwardAnswer> {
+        fake.reported.push(["forward", id, port, options]);
+        return { state: "gone", number: 0, hostPort: 0, errno: 0 };
+      }
+      async closeForward(id: number, number: number): Promise<ForwardAnswer> {
+        fake.reported.push(["closeForward", id, number]);
+        return { state: "gone", number: 0, hostPort: 0, errno: 0 };
       }
       stopWait(id: number) {
         fake.reported.push(["stopWait", id]);

@@ -24,8 +24,8 @@ namespace native_runner {
 //
 // From kReady on, kForwardMessage with a descriptor hands a launcher, or a session, its end of a
 // SOCK_SEQPACKET socket. Each byte kSocketsIpv4 or kSocketsIpv6 that the supervisor sends there is
-// answered by a SocketsReply with `count` sockets (SCM_RIGHTS): TCP, non-blocking, not connected, of
-// the sandbox's network namespace. The supervisor connects them.
+// answered by a SocketsReply with `count` sockets (SCM_RIGHTS): TCP, non-blocking, not connected,
+// of the sandbox's network namespace. The supervisor connects them.
 
 inline constexpr char kOrderMessage = 'o';
 inline constexpr char kInputMessage = 'i';

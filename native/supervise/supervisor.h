@@ -219,8 +219,8 @@ class Supervisor {
 
   // Is answered by OnPort.
   void Submit(const PortWait& wait);
-  // Makes a port of the host lead to a sandbox, or, with `closes`, closes such a forward. Is answered
-  // by OnForward. `request` is unique.
+  // Makes a port of the host lead to a sandbox, or, with `closes`, closes such a forward. Is
+  // answered by OnForward. `request` is unique.
   struct ForwardMessage {
     std::uint64_t request = 0;
     std::uint64_t run = 0;      // 0: the session's
@@ -270,9 +270,9 @@ class Supervisor {
     std::shared_ptr<const Lease> lease;
   };
   struct CloseRequest {};
-  using Message =
-      std::variant<Job, AbortRequest, LiveMessage, PoolRequest, SessionRequest, PortWait,
-                   ForwardMessage, PathRequest, StopWaitRequest, AnswerMessage, LeaseMessage, CloseRequest>;
+  using Message = std::variant<Job, AbortRequest, LiveMessage, PoolRequest, SessionRequest,
+                               PortWait, ForwardMessage, PathRequest, StopWaitRequest,
+                               AnswerMessage, LeaseMessage, CloseRequest>;
 
   explicit Supervisor(RunListener* listener)
       : listener_(listener),

@@ -79,8 +79,8 @@ struct QuestionGone {
   std::uint64_t question;
 };
 
-using Item = std::variant<Chunk, Event, Connection, Ended, PoolAnswer, PortAnswer, ForwardDone, PathAnswer,
-                          SessionOpen, SessionGone, Question, QuestionGone>;
+using Item = std::variant<Chunk, Event, Connection, Ended, PoolAnswer, PortAnswer, ForwardDone,
+                          PathAnswer, SessionOpen, SessionGone, Question, QuestionGone>;
 
 }  // namespace native_runner::events
 

@@ -22,8 +22,9 @@
 namespace native_runner {
 namespace {
 
-// Makes sockets in the launcher's own network namespace, which is the sandbox's, for the connections
-// that the host forwards (report.h). The host connects them: the launcher never waits for a server.
+// Makes sockets in the launcher's own network namespace, which is the sandbox's, for the
+// connections that the host forwards (report.h). The host connects them: the launcher never waits
+// for a server.
 class SocketMaker {
  public:
   SocketMaker() = default;

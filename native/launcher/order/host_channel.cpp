@@ -205,8 +205,7 @@ HostChannel::Wake HostChannel::Wait(const Awaited& awaited, Said* said) const {
   received.msg_iovlen = 1;
   received.msg_control = &space;
   received.msg_controllen = sizeof space.bytes;
-  const long got =
-      kernel::Receive(kControlDescriptor, &received, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
+  const long got = kernel::Receive(kControlDescriptor, &received, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
   // Without its descriptor (EMFILE here) it can't be served, which is no reason to end.
   if (got == 1 && message[0] == kForwardMessage) {
     said->forward = DescriptorOf(&received);

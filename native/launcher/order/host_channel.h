@@ -22,8 +22,8 @@ void RefuseClone(int socket, const char* what, long result);
 class HostChannel {
  public:
   // Receives the host's next message in a session, without waiting. kNothing: none has arrived.
-  // kForward: the first descriptor is the end of a socket for forwards (report.h). kEnd: the host is
-  // gone, or sent anything else.
+  // kForward: the first descriptor is the end of a socket for forwards (report.h). kEnd: the host
+  // is gone, or sent anything else.
   enum class SessionMessage { kNothing, kCommand, kForward, kEnd };
   SessionMessage ReceiveCommand(CommandDescriptors* descriptors) const;
 

@@ -32,8 +32,8 @@ class HostCheck {
   // The client sends no more.
   State End();
 
-  // In kNeedsMore. False: nothing that came is part of a request yet but its method, so all of it may
-  // pass, as protocols need whose first message has no line end. Once true, it stays true.
+  // In kNeedsMore. False: nothing that came is part of a request yet but its method, so all of it
+  // may pass, as protocols need whose first message has no line end. Once true, it stays true.
   bool holds() const { return holds_; }
 
   // In kRefused: a status (RFC 9110 15) and a clause.

@@ -271,9 +271,9 @@ void ForwardedConnection::TimedOut() {
   constexpr unsigned kRequestTimeout = 408;
   constexpr char kLate[] = "its head did not come in time";
   if (is_over_) return;
-  if (!relay_) return check_.holds() && !is_connecting_
-                          ? Refuse(std::move(client_), kRequestTimeout, kLate)
-                          : Fail();
+  if (!relay_)
+    return check_.holds() && !is_connecting_ ? Refuse(std::move(client_), kRequestTimeout, kLate)
+                                             : Fail();
   if (check_.holds()) return Refuse(relay_->TakeHost(), kRequestTimeout, kLate);
   TimeOutIn(parts().options->head_ms);  // a client that has nothing to say yet
 }
@@ -320,7 +320,8 @@ int Forwards::Listener::Listen(const IpAddress& host, Descriptor* listener) {
   Descriptor made(socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (!made.valid()) return errno;
   const int on = 1;
-  // A port whose former connections still linger (TIME_WAIT) is free; one that is listened on is not.
+  // A port whose former connections still linger (TIME_WAIT) is free; one that is listened on is
+  // not.
   static_cast<void>(setsockopt(made.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on));
   const SocketAddress address({.address = host, .port = record_.host_port});
   if (bind(made.get(), address.get(), address.size) != 0) return errno;
@@ -365,10 +366,10 @@ Forwards::~Forwards() {
 
 ForwardAnswer Forwards::Open(const ForwardRequest& request) {
   if (open_.size() >= kMostForwards) return {.state = ForwardState::kTooMany};
-  auto listener = std::make_unique<Listener>(
-      parts_.get(), ForwardRecord{.port = request.port,
-                                  .host = IpText(request.host),
-                                  .host_port = request.host_port});
+  auto listener =
+      std::make_unique<Listener>(parts_.get(), ForwardRecord{.port = request.port,
+                                                             .host = IpText(request.host),
+                                                             .host_port = request.host_port});
   const int error = listener->Open(request.host);
   if (error == EADDRINUSE) return {.state = ForwardState::kPortTaken, .error = error};
   if (error != 0) return {.state = ForwardState::kFailed, .error = error};

@@ -67,8 +67,8 @@ class Forwards {
 
   // kOpen, kTooMany, kPortTaken or kFailed.
   ForwardAnswer Open(const ForwardRequest& request);
-  // Closes the listener, and its connections; with `drains` these pass on first what the sandbox has
-  // sent, as far as clients take it without waiting. Does nothing if it is closed.
+  // Closes the listener, and its connections; with `drains` these pass on first what the sandbox
+  // has sent, as far as clients take it without waiting. Does nothing if it is closed.
   void Close(std::uint64_t number, bool drains);
   void CloseAll();
 

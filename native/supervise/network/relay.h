@@ -111,8 +111,8 @@ class Relay {
     kAll,      // the input and all that follows
   };
   using Gate = std::function<Passes(SocketStream* host)>;
-  // Passes on what the host sends as `gate` lets it; before Start(). `read`: the host's input so far,
-  // which nothing was passed on of.
+  // Passes on what the host sends as `gate` lets it; before Start(). `read`: the host's input so
+  // far, which nothing was passed on of.
   void Hold(std::string read, Gate gate) {
     host_.input = std::move(read);
     gate_ = std::move(gate);

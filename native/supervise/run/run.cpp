@@ -227,8 +227,7 @@ bool Run::Begin(std::span<const std::byte> order) {
 bool Run::HandOver(std::span<const std::byte> order) {
   if (SandboxNetwork* const network = sandbox_->network())
     connecting_ = network->Enter(request_.argv, listener_.on_connection, request_.terminator_run);
-  if (const Forwards* const forwards = sandbox_->forwards())
-    forwards_before_ = forwards->MarkNow();
+  if (const Forwards* const forwards = sandbox_->forwards()) forwards_before_ = forwards->MarkNow();
   return streams_.SendInput(shared_.loop, sandbox_.get()) &&
          sandbox_->SendOrder(order) != LauncherChannel::Sent::kFailed;
 }

@@ -141,8 +141,8 @@ class Run : public std::enable_shared_from_this<Run>,
   std::unique_ptr<Sandbox> sandbox_;
   std::optional<std::uint64_t> connecting_;  // its number in the sandbox's network
   ConnectionLog connections_;
-  Forwards::Mark forwards_before_;         // those of a session
-  std::vector<std::uint64_t> forwards_;    // its own
+  Forwards::Mark forwards_before_;       // those of a session
+  std::vector<std::uint64_t> forwards_;  // its own
   std::vector<ForwardRecord> forwarded_;
   CollectedObservations observed_;
   Timer deadline_;

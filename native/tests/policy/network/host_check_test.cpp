@@ -37,19 +37,36 @@ State WholeAndInPieces(std::string_view bytes) {
 }
 
 TEST(HostCheckTest, PassesLoopbacksWithItsPortOrNone) {
-  for (const char* host :
-       {"localhost", "LocalHost:8000", "localhost.", "app.localhost:8000", "127.0.0.1",
-        "127.0.0.1:8000", "127.8.9.1:8000", "[::1]", "[::1]:8000"})
+  for (const char* host : {"localhost", "LocalHost:8000", "localhost.", "app.localhost:8000",
+                           "127.0.0.1", "127.0.0.1:8000", "127.8.9.1:8000", "[::1]", "[::1]:8000"})
     EXPECT_EQ(WholeAndInPieces(Request(host)), State::kPasses) << host;
 }
 
 TEST(HostCheckTest, RefusesEachOtherHost) {
-  for (const char* host :
-       {"evil.example", "evil.example:8000", "localhost:8001", "localhost:", "localhost:80000",
-        "localhost.evil.example", "evillocalhost", ".localhost", "127.0.0.1.evil.example",
-        "127.1", "0x7f.0.0.1", "2130706433", "0.0.0.0:8000", "128.0.0.1", "10.0.0.1", "[::]",
-        "[::2]:8000", "[::1", "[::1]x", "::1", "[::ffff:127.0.0.1]", "localhost@evil.example",
-        "evil.example@localhost", ""}) {
+  for (const char* host : {"evil.example",
+                           "evil.example:8000",
+                           "localhost:8001",
+                           "localhost:",
+                           "localhost:80000",
+                           "localhost.evil.example",
+                           "evillocalhost",
+                           ".localhost",
+                           "127.0.0.1.evil.example",
+                           "127.1",
+                           "0x7f.0.0.1",
+                           "2130706433",
+                           "0.0.0.0:8000",
+                           "128.0.0.1",
+                           "10.0.0.1",
+                           "[::]",
+                           "[::2]:8000",
+                           "[::1",
+                           "[::1]x",
+                           "::1",
+                           "[::ffff:127.0.0.1]",
+                           "localhost@evil.example",
+                           "evil.example@localhost",
+                           ""}) {
     HostCheck check(kPort);
     EXPECT_EQ(check.Feed(Request(host)), State::kRefused) << host;
     EXPECT_EQ(check.status(), 421U) << host;
@@ -66,9 +83,8 @@ TEST(HostCheckTest, ComparesTheAuthorityOfATargetToo) {
 
 TEST(HostCheckTest, RefusesHeadsThatRecipientsReadDifferently) {
   for (const char* head :
-       {"GET / HTTP/1.1\r\nHost: localhost\r\nHost: evil.example\r\n\r\n",
-        "GET / HTTP/1.1\r\n\r\n", "GET / HTTP/1.1\r\nHost : localhost\r\n\r\n",
-        "FOO / HTTP/1.1\r\nHost: localhost\r\n\r\n",
+       {"GET / HTTP/1.1\r\nHost: localhost\r\nHost: evil.example\r\n\r\n", "GET / HTTP/1.1\r\n\r\n",
+        "GET / HTTP/1.1\r\nHost : localhost\r\n\r\n", "FOO / HTTP/1.1\r\nHost: localhost\r\n\r\n",
         "GET / HTTP/1.1\r\nA: b\r\n c\r\nHost: localhost\r\n\r\n"}) {
     HostCheck check(kPort);
     EXPECT_EQ(check.Feed(head), State::kRefused) << head;
