@@ -293,9 +293,12 @@ export interface RunnerHandle {
 export interface SessionHandle extends RunnerHandle {
   /**
    * Call once. `opened`: the layers in force for the session's commands. `ended`: why the session ended, once
-   * all its processes are gone; undefined if it never opened.
+   * all its processes are gone; undefined if it never opened. `from`: the `number()` of the session whose shell
+   * state it begins with; `opened` rejects if that session has ended.
    */
-  open(): { opened: Promise<string[]>; ended: Promise<string> };
+  open(from?: number): { opened: Promise<string[]>; ended: Promise<string> };
+  /** Identifies it for `open` of another one of this environment. */
+  number(): number;
 }
 
 /** Checked options of a process sandbox. */
@@ -409,7 +412,7 @@ export interface NativeAddon {
   ) => RunnerHandle;
   BubblewrapSession: new (
     options: NativeBubblewrapOptions,
-    session: SessionOptions,
+    session: Omit<SessionOptions, "from">,
     transaction?: TransactionHandle,
     /** The pool number of the session's runner: the session may be cloned from that runner's template. */
     poolNumber?: number,
@@ -426,7 +429,7 @@ export interface NativeAddon {
   listTransactions(options: { directory: string }): Promise<NativeListedTransaction[]>;
   LandlockSession: new (
     options: Omit<LandlockNativeRunnerOptions, "transaction">,
-    session: SessionOptions,
+    session: Omit<SessionOptions, "from">,
     transaction?: TransactionHandle,
   ) => SessionHandle;
   PathStamps: new (paths: readonly string[]) => PathStampsHandle;

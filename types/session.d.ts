@@ -32,6 +32,13 @@ export type SessionOptions = {
    * 83. Default false.
    */
   shell?: boolean | undefined;
+  /**
+   * An open session with `shell`, of the same runner, or, in a fork, of the transaction that it was forked from. The
+   * commands of the new session begin as that session's next command would: in its directory, with its variables and
+   * functions. Commands that run there are not waited for, and what they have not left yet does not go along. Implies
+   * `shell`. Default: none.
+   */
+  from?: NativeSession | undefined;
 };
 
 /**

@@ -254,6 +254,9 @@ export class FakeAddon {
         });
         return { opened: Promise.resolve(fake.sessionLayers), ended };
       }
+      number() {
+        return 1;
+      }
       override async close() {
         this.#end("it was closed");
         return super.close();

@@ -14,7 +14,7 @@ import type {
   SessionOptions,
   SessionShare,
 } from "../../types/session.js";
-import { fromNative, invalidType, SandboxError, withResults } from "../errors.js";
+import { fromNative, invalidType, invalidValue, SandboxError, withResults } from "../errors.js";
 import { copyOptions, expectFields, type FieldsOf } from "../fields.js";
 import type { RunMeter } from "../metrics/run-meter.js";
 import type { RunnerSecrets } from "../secrets/runner-secrets.js";
@@ -65,10 +65,14 @@ export class Session implements NativeSession {
     });
   }
 
-  /** @throws (rejects) {@link SandboxError} if no session is possible. */
-  static async open(supervised: Supervised<SessionHandle>): Promise<Session> {
+  /**
+   * @param from the session whose shell state it begins with.
+   * @throws (rejects) {@link SandboxError} if no session is possible, or `from` has ended.
+   */
+  static async open(supervised: Supervised<SessionHandle>, from?: Session): Promise<Session> {
     try {
-      const { opened, ended } = supervised.furnished().open();
+      const number = from === undefined ? undefined : from.#supervised.handle.number();
+      const { opened, ended } = supervised.furnished().open(number);
       return new Session(supervised, await opened, ended);
     } catch (error) {
       throw fromNative(error);
@@ -129,7 +133,7 @@ export class Session implements NativeSession {
 /** Creates the native session from a runner's options, which it holds, and the session's own options. */
 export type MakeSession = (
   addon: NativeAddon,
-  options: SessionOptions,
+  options: Omit<SessionOptions, "from">,
   poolNumber: number,
 ) => SessionHandle;
 
@@ -160,8 +164,14 @@ const runnerClosed = () =>
 /** A session and its native handle, which may be collected later: in Bun much later. */
 type Open = { session: WeakRef<Session>; handle: WeakRef<SessionHandle>; ended: Promise<string> };
 
+/** The transaction whose sessions these are; those of its `parent`, of the same `runner`, may be `from` too. */
+export type SessionsBranch = { id: string; parent: string | undefined; runner: object };
+
 export class Sessions {
-  readonly #make: (addon: NativeAddon, options: SessionOptions) => SessionHandle;
+  /** Those that may be `from`, and whose they are. */
+  static readonly #shells = new WeakMap<object, Sessions>();
+  readonly #make: (addon: NativeAddon, options: Omit<SessionOptions, "from">) => SessionHandle;
+  #branch: SessionsBranch | undefined;
   readonly #meter: RunMeter;
   readonly #opening = new Map<Supervised<SessionHandle>, Promise<Session>>();
   /** Does not keep sessions that their users have dropped. */
@@ -173,7 +183,7 @@ export class Sessions {
 
   /** @param meter the runner's, like the others. */
   constructor(
-    make: (addon: NativeAddon, options: SessionOptions) => SessionHandle,
+    make: (addon: NativeAddon, options: Omit<SessionOptions, "from">) => SessionHandle,
     meter: RunMeter,
     ready: Ready,
     home: () => HomeKeeper | undefined,
@@ -190,9 +200,39 @@ export class Sessions {
     return this.#openOne(options);
   }
 
+  /** Says which transaction's sessions these are. */
+  belongTo(branch: SessionsBranch): void {
+    this.#branch = branch;
+  }
+
+  /**
+   * Returns the session whose shell state a new one begins with.
+   * @throws TypeError unless it is one with a shell state, of this runner or of the transaction's parent
+   */
+  #expectFrom({ from, shell }: SessionOptions): Session | undefined {
+    if (from === undefined) return undefined;
+    if (!(from instanceof Session)) throw invalidType("from", "a session of this runner", from);
+    if (shell === false) throw invalidValue("`from` needs `shell`, which is false");
+    const owner = Sessions.#shells.get(from);
+    if (owner === undefined) throw invalidValue("Expected `from` to be a session with `shell`");
+    if (owner !== this && !this.#isForkOf(owner.#branch)) {
+      throw invalidValue(
+        "Expected `from` to be a session of the same runner, or of the transaction that this one was forked from",
+      );
+    }
+    return from;
+  }
+
+  #isForkOf(other: SessionsBranch | undefined): boolean {
+    const own = this.#branch;
+    return own !== undefined && own.parent === other?.id && own.runner === other?.runner;
+  }
+
   async #openOne(options: SessionOptions): Promise<Session> {
     if (this.#isClosed) throw runnerClosed();
-    const own = copyOptions(options);
+    const { from: given, ...own } = copyOptions(options);
+    const from = this.#expectFrom({ ...own, from: given });
+    if (from !== undefined) own.shell = true;
     const ofRunner = this.#secrets();
     const waitsFor = (hasWaited: boolean) => this.#ready(hasWaited) ?? ofRunner?.ready();
     for (let waits = waitsFor(false); waits; waits = waitsFor(true)) await waits;
@@ -204,7 +244,7 @@ export class Sessions {
     const secrets = ofRunner?.open();
     supervised.secrets = ofRunner;
     supervised.ofSession = secrets;
-    const opening = Session.open(supervised);
+    const opening = Session.open(supervised, from);
     opening.catch(() => secrets?.close());
     this.#opening.set(supervised, opening);
     try {
@@ -214,6 +254,7 @@ export class Sessions {
         await session.close(); // it opened while the runner was being closed
         throw runnerClosed();
       }
+      if (own.shell === true) Sessions.#shells.set(session, this);
       const handle = new WeakRef(supervised.handle);
       const entry: Open = { session: new WeakRef(session), handle, ended: session.ended };
       const open = this.#open;

@@ -12,7 +12,7 @@ import type {
   SandboxProcess,
 } from "../../types/public.js";
 import type { BatchOptions, NativeSession, SessionOptions } from "../../types/session.js";
-import { type MakeSession, Sessions } from "./session.js";
+import { type MakeSession, Sessions, type SessionsBranch } from "./session.js";
 import type { Supervised } from "./supervised.js";
 import type { Membership } from "./transactions/membership.js";
 import { NativeWorkspaceFiles } from "./workspace-files.js";
@@ -118,6 +118,11 @@ export abstract class SessionRunner extends SupervisedRunner {
     const { meter } = this.#supervised;
     this.#supervised.ready = membership.ready;
     membership.join({ meter, isIdle: () => this.isIdle(), endRuns: () => this.endRuns() });
+  }
+
+  /** Says of which transaction this is the runner. */
+  protected belongTo(branch: SessionsBranch): void {
+    this.#sessions.belongTo(branch);
   }
 
   /** True if {@link endRuns} would end nothing except prewarmed sandboxes. */

@@ -153,11 +153,12 @@ void Supervisor::Apply(std::uint64_t run, LiveAction action) {
 void Supervisor::Submit(PoolRequest request) {
   queue_.Post(std::move(request));
 }
-void Supervisor::OpenSession(std::uint64_t session, std::shared_ptr<const SessionOpener> opener) {
-  queue_.Post(SessionRequest{session, std::move(opener)});
+void Supervisor::OpenSession(std::uint64_t session, std::shared_ptr<const SessionOpener> opener,
+                             std::uint64_t from) {
+  queue_.Post(SessionRequest{session, std::move(opener), from});
 }
 void Supervisor::CloseSession(std::uint64_t session) {
-  queue_.Post(SessionRequest{session, nullptr});
+  queue_.Post(SessionRequest{session, nullptr, 0});
 }
 void Supervisor::Submit(const PortWait& wait) {
   queue_.Post(wait);
@@ -326,6 +327,15 @@ void Supervisor::ServeSession(const SessionRequest& order) {
   if (closing_) {
     return listener_->OnSessionOpen(id, Error{ErrorCode::kClosed, kShuttingDown, ""});
   }
+  const SessionShell* shell = nullptr;
+  if (order.from != 0) {
+    const auto from = sessions_.find(order.from);
+    if (from != sessions_.end()) shell = from->second->shell();
+    if (shell == nullptr) {
+      const Error ended = {ErrorCode::kClosed, "the session `from` has ended", ""};
+      return listener_->OnSessionOpen(id, ended);
+    }
+  }
   const auto forget = [this, id] {
     sessions_.erase(id);
     if (closing_) CloseLoopIfDone();
@@ -342,7 +352,7 @@ void Supervisor::ServeSession(const SessionRequest& order) {
   };
   const auto session = order.opens->Make(shared_, {on_open, on_gone});
   sessions_.emplace(id, session);
-  session->Open();
+  session->Open(shell);
 }
 
 PortState Supervisor::LookForPort(const PortWait& wait) const {

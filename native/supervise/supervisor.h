@@ -212,8 +212,9 @@ class Supervisor {
   void Submit(PoolRequest request);
 
   // Is answered by OnSessionOpen and, if that succeeded, later by OnSessionGone. `session` is
-  // unique.
-  void OpenSession(std::uint64_t session, std::shared_ptr<const SessionOpener> opener);
+  // unique. `from`: the open session whose shell state it begins with; 0: none.
+  void OpenSession(std::uint64_t session, std::shared_ptr<const SessionOpener> opener,
+                   std::uint64_t from = 0);
   // Does nothing if the session has ended.
   void CloseSession(std::uint64_t session);
 
@@ -258,6 +259,7 @@ class Supervisor {
   struct SessionRequest {
     std::uint64_t session;
     std::shared_ptr<const SessionOpener> opens;  // null: close the session
+    std::uint64_t from = 0;
   };
   struct StopWaitRequest {
     std::uint64_t wait;

@@ -261,10 +261,10 @@ export class Caller {
     } else this.#settleLostInside(run);
   }
 
-  /** Returns the error for a fork of a transaction that has ended. */
+  /** Returns the error for what was to begin as a session or transaction that has ended. */
   #besideNothing({ beside }: RunRequest): Error | undefined {
     if (beside === undefined || this.#runs.has(beside.number)) return undefined;
-    return closed("the transaction has ended");
+    return closed("the session or transaction has ended");
   }
 
   #settleLostInside(run: RemoteRun): void {

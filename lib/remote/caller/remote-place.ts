@@ -54,6 +54,16 @@ export class RemotePlace {
     return new RemotePlace({ ...this.#options, moved: undefined, inside: run });
   }
 
+  /** True if its runs wait for a slot of the pool. */
+  get isPool(): boolean {
+    return this.#options.inside === undefined;
+  }
+
+  /** The only worker that has it, with the number of its process; undefined: any of the pool. */
+  get worker(): string | undefined {
+    return this.#options.inside?.worker;
+  }
+
   /** Number of runs in this place that have not ended. */
   get pending(): number {
     return this.#runs.size;

@@ -33,7 +33,10 @@ export type RunRequest = {
   onWorker?: string | undefined;
   /** The session or transaction on a worker in which the run executes. */
   inside?: RemoteRun | undefined;
-  /** The transaction of which it is a fork: it has a slot of its own, at the same worker's process or nowhere. */
+  /**
+   * The run that it begins as: the transaction of a fork, or the session `from`. It has a slot of its own, at the same
+   * worker's process or nowhere.
+   */
   beside?: RemoteRun | undefined;
 };
 

@@ -19,6 +19,7 @@ import { expectFields, type FieldsOf } from "../../fields.js";
 import { checkSignal, onAbort } from "../../runners/abort.js";
 import { deferred } from "../deferred.js";
 import { errorOf, toPlain } from "../wire/plain.js";
+import { nameOfWorker } from "./dispatcher.js";
 import { OutputCollector, type RemotePlace } from "./remote-place.js";
 import { notForwarded, portWait, RemoteProcess } from "./remote-process.js";
 import { expectBegun, type RemoteRun, whyOver } from "./remote-run.js";
@@ -29,6 +30,7 @@ const kFields: FieldsOf<SessionOptions> = {
   maxCommands: true,
   tmpBytes: true,
   shell: true,
+  from: true,
 };
 
 type Opened = { layers: readonly string[]; shares: readonly SessionShare[] };
@@ -58,15 +60,39 @@ export class RemoteSession implements NativeSession {
   /** @throws (rejects) as `openSession`. */
   static async open(place: RemotePlace, options: SessionOptions): Promise<RemoteSession> {
     expectFields(options, "options", kFields);
+    const { from, ...own } = options;
+    const its = from === undefined ? undefined : RemoteSession.#expectFrom(place, from);
+    const input = { ...(toPlain(own, "options") as object), ...(its && { from: its.number }) };
+    // Inside a transaction it is on that one's worker anyway.
+    const where = place.isPool && its ? { onWorker: nameOfWorker(its.worker), beside: its } : {};
     const { promise: began, resolve } = deferred<Opened>();
     const run = place.begin(
       "session",
-      { input: toPlain({ ...options }, "options") },
+      { input, ...where },
       { out: () => {}, began: (value) => resolve(value as Opened) },
     );
     const first = await Promise.race([began, run.end]);
     if ("layers" in first && !run.isAborted) return new RemoteSession(place, run, first);
     throw expectBegun(await run.end, "no session could be opened", run.isAborted);
+  }
+
+  /**
+   * Returns the run of the session whose shell state a new one begins with.
+   * @throws TypeError for what is no session that this place's worker has; SandboxError for one that has ended
+   */
+  static #expectFrom(place: RemotePlace, from: unknown): RemoteRun & { worker: string } {
+    if (!(from instanceof RemoteSession)) {
+      throw invalidType("from", "a session on the same worker", from);
+    }
+    from.#expectOpen();
+    const run = from.#run as RemoteRun & { worker: string };
+    if (place.caller === from.#outer.caller && (place.worker ?? run.worker) === run.worker) {
+      return run;
+    }
+    const expected = place.worker === undefined ? "the same runner" : `the worker ${place.worker}`;
+    throw invalidValue(
+      `Expected \`from\` to be a session of ${expected}, got one on the worker ${run.worker}`,
+    );
   }
 
   get isOpen(): boolean {

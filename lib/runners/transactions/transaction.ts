@@ -132,6 +132,7 @@ export class WorkspaceTransaction extends SessionRunner implements Transaction {
     this.backendReason = backendReason;
     this.recovered = recovered;
     this.parent = parent;
+    this.belongTo({ id, parent, runner });
     this.#resume = resume;
     this.#supervised = supervised;
     this.#workspace = runner.shadowDir;

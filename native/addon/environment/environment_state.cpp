@@ -80,12 +80,12 @@ void EnvironmentState::RequestPool(Supervisor::PoolRequest request, napi_deferre
 }
 
 bool EnvironmentState::OpenSession(std::uint64_t session,
-                                   std::shared_ptr<const SessionOpener> opener,
+                                   std::shared_ptr<const SessionOpener> opener, std::uint64_t from,
                                    SessionPromises promises) {
   if (!StartSupervisor()) return false;
   sessions_.Add(session, promises);
   KeepAliveWhilePending();
-  supervisor_->OpenSession(session, std::move(opener));
+  supervisor_->OpenSession(session, std::move(opener), from);
   return true;
 }
 

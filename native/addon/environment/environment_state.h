@@ -77,8 +77,9 @@ class EnvironmentState {
   std::uint64_t NewPool() { return ++last_pool_; }
 
   // False if a JavaScript exception is pending, or the environment is closing.
+  // `from`: the open session whose shell state it begins with; 0: none.
   bool OpenSession(std::uint64_t session, std::shared_ptr<const SessionOpener> opener,
-                   SessionPromises promises);
+                   std::uint64_t from, SessionPromises promises);
   // Does nothing for a session that was never opened, or has ended.
   void CloseSession(std::uint64_t session);
   std::uint64_t NewSession() { return ++last_session_; }

@@ -382,7 +382,7 @@ Napi::Value SessionCore::Open(const Napi::CallbackInfo& info) {
   napi_value ended = nullptr;
   if (napi_create_promise(env, &promises.opened, &opened) != napi_ok ||
       napi_create_promise(env, &promises.ended, &ended) != napi_ok ||
-      !state().OpenSession(session_, runtime_, promises)) {
+      !state().OpenSession(session_, runtime_, NumberIn(info[0]), promises)) {
     return env.Undefined();
   }
   ValueBuilder builder(env);
@@ -390,6 +390,10 @@ Napi::Value SessionCore::Open(const Napi::CallbackInfo& info) {
   builder.Set(both, "opened", opened);
   builder.Set(both, "ended", ended);
   return builder.ok() ? Napi::Value(env, both) : env.Undefined();
+}
+
+Napi::Value SessionCore::Number(const Napi::CallbackInfo& info) {
+  return Napi::Number::New(info.Env(), static_cast<double>(session_));
 }
 
 Napi::Value SessionCore::Close(const Napi::CallbackInfo& info) {

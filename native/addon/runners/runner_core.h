@@ -140,8 +140,11 @@ class SessionCore final : public RunnerCore {
               Options options);
   ~SessionCore() override;
 
-  // Opens the session; called once. Returns { opened, ended }, two promises.
+  // Opens the session; called once, with the number of the session whose shell state it begins
+  // with, or nothing. Returns { opened, ended }, two promises.
   Napi::Value Open(const Napi::CallbackInfo& info);
+  // Returns what another session's Open() takes.
+  Napi::Value Number(const Napi::CallbackInfo& info);
   Napi::Value Close(const Napi::CallbackInfo& info) override;
 
  protected:

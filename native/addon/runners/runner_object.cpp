@@ -274,7 +274,10 @@ class RunnerObject : public Napi::ObjectWrap<RunnerObject<kMake>> {
         Method<&Core::Close>("close"),
         Method<&Core::Pool>("pool"),
         Method<&Core::PoolNumber>("poolNumber")};
-    if constexpr (kIsSession) methods.push_back(Method<&Core::Open>("open"));
+    if constexpr (kIsSession) {
+      methods.push_back(Method<&Core::Open>("open"));
+      methods.push_back(Method<&Core::Number>("number"));
+    }
     return Base::DefineClass(env, name, methods, state);
   }
 

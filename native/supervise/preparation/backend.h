@@ -157,6 +157,8 @@ std::optional<Error> ApplyRequired(const std::vector<std::string>& required,
 std::optional<Error> ApplyLimits(const Limits& limits, const CgroupParent& cgroups,
                                  bool processes_enforceable, Preparation* preparation);
 
+class SessionShell;
+
 // A session, as seen by its owner. Supervisor thread only.
 class OwnedSession {
  public:
@@ -171,7 +173,12 @@ class OwnedSession {
 
   virtual ~OwnedSession() = default;
 
-  virtual void Open() = 0;
+  // `from`: the shell state that its commands begin with; null: none.
+  virtual void Open(const SessionShell* from) = 0;
+
+  // Returns the shell state with which its next command begins; null if it keeps none, or is not
+  // open.
+  virtual const SessionShell* shell() const = 0;
 
   // Ends the session and its commands. `reason`: a clause that follows "the session has ended: ".
   // The first reason is kept.

@@ -101,7 +101,8 @@ Session::Session(SupervisorContext& shared, std::shared_ptr<const Backend> runti
 
 Session::~Session() = default;
 
-void Session::Open() {
+void Session::Open(const SessionShell* from) {
+  if (from != nullptr) shell_ = *from;
   phase_ = Phase::kOpening;
   self_ = shared_from_this();
   PrepareSandbox();

@@ -68,7 +68,7 @@ class Session : public OwnedSession,
           Listener listener);
   ~Session() override;
 
-  void Open() override;
+  void Open(const SessionShell* from) override;
   void Close(const std::string& reason) override;
 
   // Returns the error that rejects calls after its end.
@@ -81,6 +81,9 @@ class Session : public OwnedSession,
   PortState LookForPort(std::uint16_t port) const override;
   ForwardAnswer Forward(const ForwardRequest& request) override;
   void CloseForward(std::uint64_t number) override;
+  const SessionShell* shell() const override {
+    return phase_ == Phase::kOpen && rule_.keeps_shell ? &shell_ : nullptr;
+  }
 
   // Returns a slot for a planned command, with the shell part of its plan. kSetup if no slot can be
   // made.

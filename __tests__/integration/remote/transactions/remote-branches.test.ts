@@ -136,6 +136,26 @@ describeUnless(whyNoNatsServer ?? whyNoBubblewrap, "a branch on a worker", () =>
     await Promise.all([main, early, await late].map((each) => each.discard()));
   });
 
+  test("has sessions that begin as those of its parent, on the same worker alone", async () => {
+    const main = await open();
+    const session = await main.openSession({ shell: true });
+    const bash = (script: string) => ["bash", "-c", script];
+    await session.exec({ argv: bash("mkdir d; cd d; A=kept; greet() { echo hello $A; }") });
+    const fork = await main.fork();
+    const its = await fork.openSession({ from: session });
+    const { stdoutText } = await its.exec({ argv: bash("pwd; greet; echo x > file") });
+    expect(stdoutText).toBe("/workspace/d\nhello kept\n");
+    expect(await fork.files.readText("d/file")).toBe("x\n");
+    await expect(main.openSession({ from: its })).rejects.toThrow("same runner");
+    const pool = "apart";
+    await startWorker({ server: server.url, pool, name: "apart" });
+    const far = await open({ pool });
+    await expect(far.openSession({ from: session })).rejects.toThrow(/`from`.*worker apart.*first/);
+    await session.close();
+    await expect(fork.openSession({ from: session })).rejects.toMatchObject(kClosed);
+    await Promise.all([main, fork, far].map((each) => each.discard()));
+  });
+
   test("refuses what a fork of this machine refuses, with the same words", async () => {
     const main = await open();
     for (const options of [{ count: 0 }, { count: 101 }, { count: 1.5 }]) {

@@ -1,5 +1,5 @@
 import type { NativeExecInput } from "../../../../types/public.js";
-import type { SessionOptions } from "../../../../types/session.js";
+import type { NativeSession } from "../../../../types/session.js";
 import { SandboxError } from "../../../errors.js";
 import type { WirePort } from "../../wire/channel.js";
 import type { ToWorker } from "../../wire/messages.js";
@@ -63,6 +63,12 @@ export class PendingGuest implements Guest {
 
   get place(): Place | undefined {
     return this.#guest?.place;
+  }
+
+  /** The session, if it is one that is open; counts as a use of it. */
+  get session(): NativeSession | undefined {
+    this.used();
+    return this.#guest instanceof SessionGuest ? this.#guest.session : undefined;
   }
 
   /** Itself, if it is a transaction that has been found a place; counts as a use of it. */
@@ -153,7 +159,7 @@ function begin(
       return new BatchGuest(place, { ...rest, commands: each }, stdin, host);
     }
     case "session":
-      return new SessionGuest(place, input as SessionOptions, host);
+      return new SessionGuest(place, input, host, (run) => peer(run)?.session);
     case "transaction":
       return new TransactionGuest(place, input, {
         ...{ host, bounded, room },

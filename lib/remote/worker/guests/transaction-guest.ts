@@ -300,9 +300,19 @@ export class SessionGuest implements Guest {
   #why: string | undefined;
   place: Place | undefined;
 
-  constructor(runner: SessionPlace, options: SessionOptions, host: Host) {
+  /** @param peer returns an open session of the same caller by its run */
+  constructor(
+    runner: SessionPlace,
+    input: object,
+    host: Host,
+    peer: (run: number) => NativeSession | undefined,
+  ) {
     if (host.isAborted()) this.abort();
-    this.done = this.#run(runner, options, host);
+    this.done = this.#run(runner, input, host, peer);
+  }
+
+  get session(): NativeSession | undefined {
+    return this.#session;
   }
 
   abort(): void {
@@ -333,10 +343,20 @@ export class SessionGuest implements Guest {
     return session.waitForPort(port, options);
   }
 
-  async #run(runner: SessionPlace, options: SessionOptions, host: Host): Promise<GuestEnd> {
+  async #run(
+    runner: SessionPlace,
+    input: object,
+    host: Host,
+    peer: (run: number) => NativeSession | undefined,
+  ): Promise<GuestEnd> {
     const nothing = { sent: [0, 0] as [number, number], rest: [] };
     try {
-      const session = await runner.openSession(options);
+      const { from: run, ...options } = input as { from?: unknown };
+      const from = run === undefined ? undefined : peer(readRun(run, "from"));
+      if (run !== undefined && from === undefined) {
+        throw new SandboxError("the session `from` has ended", { code: "ERR_SANDBOX_CLOSED" });
+      }
+      const session = await runner.openSession({ ...options, ...(from && { from }) });
       this.#session = session;
       if (this.#isAborted) {
         await session.close();
