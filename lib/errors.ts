@@ -117,7 +117,7 @@ export class TransactionError extends Error {
   readonly paths: readonly string[];
   /** The changes at these paths; empty for an undo and a merge. */
   readonly conflicts: readonly Change[];
-  /** Of a merge: what both sides have done at each of the paths. */
+  /** Of a merge, and of a commit with `merge`: what both sides have done at each of the paths. */
   declare readonly reasons: readonly MergeConflict[] | undefined;
 
   constructor(

@@ -44,16 +44,25 @@ export interface TransactionHandle {
     paths?: ChangesOptions["paths"];
     versions?: boolean;
     since?: TransactionHandle;
+    sinceFork?: TransactionHandle;
   }): Promise<PackedChanges>;
   /** Returns the changes as one text, for `git apply`. Throws on misuse. */
-  diff(options: Omit<DiffOptions, "since"> & { since?: TransactionHandle }): Promise<string>;
+  diff(
+    options: Omit<DiffOptions, "since" | "sinceFork"> & {
+      since?: TransactionHandle;
+      sinceFork?: TransactionHandle;
+    },
+  ): Promise<string>;
   /** Returns what `commit` would do, without doing it; commands may continue. Throws on misuse. */
   check(request: CommitRequest): Promise<CommitAnswer>;
   /**
    * Applies the changes to the host: all, or none if there are `conflicts` or `refused`. Commands of the
-   * transaction must have ended, and none may start until this has settled. Throws on misuse.
+   * transaction must have ended, and none may start until this has settled. Throws on misuse. `merged`: what
+   * planCommitMerge has planned last, decided.
    */
-  commit(request: CommitRequest): Promise<CommitAnswer>;
+  commit(request: CommitRequest & { merged?: MergeRequest["files"] }): Promise<CommitAnswer>;
+  /** Returns what the conflicts of a commit need so that it can be done: "merge" or "conflict". Throws on misuse. */
+  planCommitMerge(request: CommitRequest): Promise<MergeStep[]>;
   /** Undoes the last commit; resolves with the paths that prevent it. */
   undo(): Promise<string[]>;
   /** No command may run or start in the transaction until this has settled. Throws on misuse. */

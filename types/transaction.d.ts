@@ -69,6 +69,12 @@ export type ChangesOptions = {
    * Default: the changes against the host's files.
    */
   since?: Transaction | undefined;
+  /**
+   * Another open transaction of the same workspace and process: returns what this one has changed since both parted, by
+   * a fork, or since the last merge of the two; where that is not known, against the host's files. Neither with `since`
+   * nor with `details`.
+   */
+  sinceFork?: Transaction | undefined;
 };
 
 /** Options of `diff`. */
@@ -77,6 +83,8 @@ export type DiffOptions = {
   paths?: readonly string[] | undefined;
   /** See {@link ChangesOptions}. */
   since?: Transaction | undefined;
+  /** See {@link ChangesOptions}. */
+  sinceFork?: Transaction | undefined;
   /** Maximum size of the text in bytes of UTF-8, an integer up to 256 MiB. Default 16 MiB. */
   maxBytes?: number | undefined;
 };
@@ -110,6 +118,14 @@ export type CommitOptions = {
    * Default none.
    */
   contents?: Readonly<Record<string, string | Uint8Array>> | undefined;
+  /**
+   * If true, what the host has changed too since the transaction changed it is merged: three ways against what the
+   * host had then, texts by their lines, modes apart from contents. The result is the transaction's from then on, and
+   * is what is committed. Where that can't be done the commit rejects as without it, with `reasons`: as
+   * for {@link Transaction.merge}, and where it is not known what the host had: see docs/transactions.md. Not with
+   * `expected` or `contents`. Default false.
+   */
+  merge?: boolean | undefined;
   /** Who approved the commit, recorded only: any text of at most 1,000 characters. Default none. */
   approvedBy?: string | undefined;
 };
@@ -167,6 +183,8 @@ export type Checkpoint = {
 
 /** The result of a commit. */
 export type CommitReport = {
+  /** With `merge`: the paths that the host had changed too, and that were merged, in the order of their bytes. */
+  merged?: string[];
   /** Changes that the host now has, in the order of the paths' bytes. */
   committed: Change[];
   /**
@@ -236,7 +254,10 @@ export type TransactionAudit = {
   committed?: CommittedPath[];
   /** Number of further paths that a completed commit wrote. */
   omitted?: number;
-  /** Number of paths that a completed merge, or adoption, has changed in the transaction. */
+  /**
+   * Number of paths that a completed merge, or adoption, has changed in the transaction; of a commit with `merge`,
+   * that were merged with what the host had changed.
+   */
   merged?: number;
   /** For "conflict", "protected" and "unexpected": the paths that caused it, the first 100. */
   paths?: string[];
@@ -328,8 +349,8 @@ export interface Transaction extends NativeRunner, AsyncDisposable {
    * then see, in an overlay, the host's current files. If the process dies meanwhile, either nothing or
    * everything is changed: see {@link recovered}. Removes all checkpoints.
    *
-   * @throws (rejects) {@link TransactionError} ERR_TRANSACTION_CONFLICT, with `changes`, if the host has
-   * changed any of the paths too; ERR_TRANSACTION_PROTECTED if a path is protected;
+   * @throws (rejects) {@link TransactionError} ERR_TRANSACTION_CONFLICT, with `conflicts`, if the host has
+   * changed any of the paths too; with `merge` also with `reasons`; ERR_TRANSACTION_PROTECTED if a path is protected;
    * ERR_TRANSACTION_UNEXPECTED if a change differs from `expected`. In all these cases nothing was changed.
    * TypeError for a path outside the workspace, and for `contents` of a path that is not a committed file;
    * {@link SandboxError} ERR_SANDBOX_SETUP if the file system refuses, for example for lack of space;

@@ -298,6 +298,10 @@ export class FakeAddon {
         fake.reported.push(["check", request]);
         return fake.commitAnswer;
       }
+      async planCommitMerge(request: object) {
+        fake.reported.push(["planCommitMerge", request]);
+        return [];
+      }
       async commit(request: object) {
         fake.reported.push(["commit", request]);
         return fake.commitAnswer;

@@ -2,7 +2,7 @@
 
 import { statSync } from "node:fs";
 import { resolve } from "node:path";
-import type { Transaction } from "../../../types/transaction.js";
+import type { MergeConflict, Transaction } from "../../../types/transaction.js";
 import type { ListedTransaction } from "../../../types/transaction-options.js";
 import type { TransactionError } from "../../errors.js";
 import { BubblewrapNativeRunner } from "../../runners/bubblewrap.js";
@@ -131,7 +131,12 @@ export type Refusal = {
   message: string;
   fix: string;
   exitCode: number;
-  json: { code: string; message: string; paths: readonly string[] };
+  json: {
+    code: string;
+    message: string;
+    paths: readonly string[];
+    conflicts?: readonly MergeConflict[];
+  };
 };
 
 /**
@@ -159,9 +164,18 @@ export function refusalOf(error: TransactionError, what: string, isUndo = false)
       json,
     };
   }
+  if (error.reasons !== undefined) {
+    const reasons = error.reasons.map(({ path, reason }) => `\n  ${visibleLine(path)}: ${reason}`);
+    return {
+      message: `conflict, nothing was committed: this can't be merged:${reasons.join("")}`,
+      fix: `${commit} --paths PATH\` commits others; \`native-runner tx diff ${what}\` shows what to bring together by hand`,
+      exitCode: kConflict,
+      json: { ...json, conflicts: error.reasons },
+    };
+  }
   return {
     message: `conflict, nothing was committed: the host has changed this too:${named}`,
-    fix: `${commit} --paths PATH\` commits others; \`native-runner tx diff ${what}\` shows what to bring together by hand`,
+    fix: `${commit} --merge\` merges texts by their lines; ${commit} --paths PATH\` commits others; \`native-runner tx diff ${what}\` shows what to bring together by hand`,
     exitCode: kConflict,
     json,
   };

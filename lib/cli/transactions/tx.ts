@@ -38,7 +38,7 @@ export type TxActions = {
   txList(options: TxListOptions): Promise<void>;
   txPrune(options: TxPruneOptions): Promise<void>;
   txShow(id: string, options: TxPathOptions): Promise<void>;
-  txDiff(id: string, other: string | undefined, options: TxPathOptions): Promise<void>;
+  txDiff(id: string, other: string | undefined, options: TxDiffOptions): Promise<void>;
   txFork(id: string, options: TxForkOptions): Promise<void>;
   txMerge(id: string, from: string, options: TxMergeOptions): Promise<void>;
   txAdopt(id: string, from: string, options: TxOptions): Promise<void>;
@@ -80,7 +80,7 @@ Examples:
   $ native-runner tx commit 4be8 --paths src --paths package.json
   $ native-runner tx undo 4be8
   $ native-runner tx fork 4be8 --count 3
-  $ native-runner tx diff 4be8 a01c
+  $ native-runner tx diff 4be8 a01c --since-fork
   $ native-runner tx merge 4be8 a01c --on-conflict markers
   $ native-runner tx prune --older-than 30d --dry-run`,
     );
@@ -96,12 +96,16 @@ Examples:
     add("diff", "the same as a patch for `git apply`; at a terminal in $PAGER")
       .argument("<id>", kId)
       .argument("[other]", "another one's: what it has otherwise than the first"),
-  ).action(actions.txDiff);
+  )
+    .option("--since-fork", "of OTHER: what it has changed since both parted")
+    .action(actions.txDiff);
   const addDeed = (name: string, description: string) =>
     withAuditOption(add(name, description).argument("<id>", kId));
   withAllowProtected(
     withPaths(addDeed("commit", "bring the changes to the workspace, all or none")),
-  ).action(actions.txCommit);
+  )
+    .option("--merge", "merge what the workspace has had changed since, where that can be done")
+    .action(actions.txCommit);
   addDeed("undo", "take the last commit back").action(actions.txUndo);
   addDeed("discard", "remove it; the workspace stays as it is").action(actions.txDiscard);
   addDeed("fork", "make another one that begins as it is")
@@ -150,12 +154,14 @@ type TxListOptions = TxOptions & TxFilters;
 type TxPruneOptions = TxOptions & Omit<TxFilters, "newerThan"> & { dryRun?: boolean };
 /** Options of `show`, `diff` and `commit`. */
 type TxPathOptions = TxOptions & { paths?: string[] };
+/** Options of `diff`. */
+type TxDiffOptions = TxPathOptions & { sinceFork?: boolean };
 /** Options of `fork`. */
 type TxForkOptions = TxOptions & { count?: number };
 /** Options of `merge`. */
 type TxMergeOptions = TxPathOptions & Pick<MergeOptions, "onConflict">;
 /** Options of `commit`. */
-type TxCommitOptions = TxPathOptions & { allowProtected?: string[] };
+type TxCommitOptions = TxPathOptions & { allowProtected?: string[]; merge?: boolean };
 
 function print(value: object): void {
   process.stdout.write(`${JSON.stringify(value, null, 2)}\n`);
@@ -287,13 +293,17 @@ export async function txShow(id: string, options: TxPathOptions): Promise<void> 
 export async function txDiff(
   id: string,
   other: string | undefined,
-  options: TxPathOptions,
+  options: TxDiffOptions,
 ): Promise<void> {
   watchOutput();
+  if (options.sinceFork && other === undefined) {
+    throw new CliError("--since-fork needs another transaction: tx diff --since-fork ID OTHER", 2);
+  }
   await withTransaction(id, options, async (first, listed, runner) => {
+    const since = options.sinceFork ? { sinceFork: first } : { since: first };
     const wanted = { ...pathsOption(options), maxBytes: kMaxDiffBytes };
     const second = other === undefined ? undefined : await otherOf(other, listed, runner, options);
-    const diff = await (second ? second.diff({ ...wanted, since: first }) : first.diff(wanted));
+    const diff = await (second ? second.diff({ ...wanted, ...since }) : first.diff(wanted));
     if (options.json) print({ id: first.id, ...(second && { other: second.id }), diff });
     else if (!process.stdout.isTTY) process.stdout.write(diff);
     else if (diff !== "") await page(diffText(diff, wantsColors(process.stdout)));
@@ -381,18 +391,21 @@ async function bringTogether(
 export async function txCommit(id: string, options: TxCommitOptions): Promise<void> {
   watchOutput();
   await withTransaction(id, options, async (transaction, { workspace }) => {
-    const { allowProtected = [] } = options;
+    const { allowProtected = [], merge = false } = options;
     try {
-      const report = await transaction.commit({ ...pathsOption(options), allowProtected });
-      const { committed, left } = report;
+      const report = await transaction.commit({ ...pathsOption(options), allowProtected, merge });
+      const { committed, left, merged } = report;
       if (options.json) {
-        print({ id: transaction.id, committed, left });
+        print({ id: transaction.id, committed, left, ...(merged && { merged }) });
         return;
       }
       const summary = changeSummary(committed, wantsColors(process.stdout));
       process.stdout.write(summary === "" ? "nothing to commit\n" : summary);
       if (left.length > 0) {
         printError(`${counted(notableChanges(left).length, "change")} not committed, and waiting`);
+      }
+      for (const path of merged ?? []) {
+        printError(`${visibleLine(path)} was merged with what the workspace had`);
       }
       if (committed.length > 0) tellOfUndo(transaction, workspace, options);
     } catch (error) {

@@ -1,7 +1,12 @@
 /** Checks the options of forks and merges, merges texts, and decides conflicts; native code does the rest. */
 
 import type { MergeRequest, MergeStep } from "../../../types/addon-transaction.js";
-import type { ForkOptions, MergeConflict, MergeOptions } from "../../../types/transaction.js";
+import type {
+  Change,
+  ForkOptions,
+  MergeConflict,
+  MergeOptions,
+} from "../../../types/transaction.js";
 import { invalidType, invalidValue, TransactionError } from "../../errors.js";
 import { expectFields, type FieldsOf } from "../../fields.js";
 import { type MergeAnswer, type MergeAsked, MergeThread } from "../../merge/merge-thread.js";
@@ -46,6 +51,24 @@ export type PlannedMerge = {
   merged: string[];
   conflicts: MergeConflict[];
 };
+
+/**
+ * Returns the files of a commit for what the host has changed too: `answer` has it as conflicts.
+ * @throws (rejects) TransactionError where it can't be merged
+ */
+export async function mergeOfCommit(
+  steps: readonly MergeStep[],
+  conflicts: readonly Change[],
+): Promise<PlannedMerge> {
+  try {
+    return await mergeRequest(steps, "fail", "the host");
+  } catch (error) {
+    if (!(error instanceof TransactionError)) throw error;
+    const { message, code, paths, reasons } = error;
+    const changes = conflicts.filter(({ path }) => paths.includes(path));
+    throw new TransactionError(message, code, paths, changes, reasons);
+  }
+}
 
 type Texts = Required<Pick<MergeStep, "base" | "ours" | "theirs">>;
 const textsOf = ({ base, ours, theirs }: MergeStep): Texts | undefined =>

@@ -56,6 +56,24 @@ export async function unpacked({ text, numbers }: PackedChanges): Promise<Change
   return changes;
 }
 
+/**
+ * Returns the other transaction of a comparison as native code takes it; undefined: none was given.
+ * @throws TypeError for what is no transaction, and for two.
+ */
+export function otherHandle({
+  since,
+  sinceFork,
+}: Pick<ChangesOptions, "since" | "sinceFork">):
+  | { since: TransactionHandle }
+  | { sinceFork: TransactionHandle }
+  | undefined {
+  if (sinceFork === undefined) {
+    return since === undefined ? undefined : { since: membershipOf(since, "since").handle };
+  }
+  if (since !== undefined) throw invalidValue("Expected one of `since` and `sinceFork`, got both");
+  return { sinceFork: membershipOf(sinceFork, "sinceFork").handle };
+}
+
 /** See `Transaction.changes`. */
 export async function reportedChanges(
   handle: TransactionHandle,
@@ -63,13 +81,13 @@ export async function reportedChanges(
   protectedNames: readonly string[],
 ): Promise<Change[]> {
   expectObject(given, "options");
-  const { details = false, since, ...options } = given;
+  const { details = false, since, sinceFork, ...options } = given;
   if (typeof details !== "boolean") throw invalidType("details", "a boolean", details);
-  if (since !== undefined) {
-    if (details) throw invalidValue("Expected `details` to be false with `since`");
-    return unpacked(
-      await handle.changes({ ...options, since: membershipOf(since, "since").handle }),
-    );
+  const other = otherHandle({ since, sinceFork });
+  if (other !== undefined) {
+    const [field] = Object.keys(other);
+    if (details) throw invalidValue(`Expected \`details\` to be false with \`${field}\``);
+    return unpacked(await handle.changes({ ...options, ...other }));
   }
   if (!details) return unpacked(await handle.changes(options));
   const [packed, { refused }] = await Promise.all([
@@ -93,6 +111,7 @@ const kCommitOptions: FieldsOf<CommitOptions> = {
   approvedBy: true,
   expected: true,
   contents: true,
+  merge: true,
 };
 const kMostApprovedBy = 1000;
 
@@ -139,9 +158,16 @@ function contentsOf(contents: unknown): NonNullable<CommitRequest["contents"]> {
 export function commitRequest(
   options: CommitOptions,
   protectedNames: readonly string[],
-): { request: CommitRequest; approver: string | undefined } {
+): { request: CommitRequest; approver: string | undefined; merges: boolean } {
   expectFields(options, "options", kCommitOptions);
-  const { approvedBy, expected, contents, ...asked } = options;
+  const { approvedBy, expected, contents, merge: merges = false, ...asked } = options;
+  if (typeof merges !== "boolean") throw invalidType("merge", "a boolean", merges);
+  if (merges && (expected !== undefined || contents !== undefined)) {
+    const other = expected === undefined ? "contents" : "expected";
+    throw invalidValue(
+      `Expected \`merge\` to be false with \`${other}\`: what is merged is not what was seen`,
+    );
+  }
   const approver =
     approvedBy === undefined ? undefined : textOf("approvedBy", approvedBy, kMostApprovedBy);
   const request = {
@@ -151,7 +177,7 @@ export function commitRequest(
     ...(expected !== undefined && { expected: expectedOf(expected) }),
     ...(contents !== undefined && { contents: contentsOf(contents) }),
   };
-  return { request, approver };
+  return { request, approver, merges };
 }
 
 /** @throws TransactionError if the answer contains a reason that prevented the commit. */

@@ -23,6 +23,8 @@ export type Membership = {
   /** The workspace as its runner was given it. */
   readonly workspace: string;
   state(): "open" | "closed" | "discarded";
+  /** Resolves once it has noted what the host has where commands that have ended have changed something. */
+  looked(): Promise<void>;
   /** The path of its commands' home, if they have one of the transaction's, and the caches that they share. */
   readonly home: TransactionHome;
   /** Precondition for starting a call in the transaction. */

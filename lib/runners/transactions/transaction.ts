@@ -27,8 +27,16 @@ import type { TransactionCounts } from "../../metrics/run-metrics.js";
 import { networkOption, withNetwork } from "../../network.js";
 import { Supervised } from "../supervised.js";
 import { SessionRunner } from "../supervised-runner.js";
-import { forkOptions, mergeOptions, mergeRequest } from "./branches.js";
-import { commitRequest, expectDone, reportedChanges, some, textOf, unpacked } from "./changes.js";
+import { forkOptions, mergeOfCommit, mergeOptions, mergeRequest } from "./branches.js";
+import {
+  commitRequest,
+  expectDone,
+  otherHandle,
+  reportedChanges,
+  some,
+  textOf,
+  unpacked,
+} from "./changes.js";
 import { type Member, type Membership, membershipOf, registerMembership } from "./membership.js";
 import { TransactionRecords, TransactionRuns } from "./records.js";
 import { stoppedAtExit } from "./stopped-at-exit.js";
@@ -59,6 +67,7 @@ export class WorkspaceTransaction extends SessionRunner implements Transaction {
   readonly recovered: Transaction["recovered"];
   readonly parent: string | undefined;
   readonly #resume: (id: string) => Promise<Transaction>;
+  readonly #othersLooked: () => Promise<void>;
   readonly #supervised: Supervised;
   readonly #handle: TransactionHandle;
   readonly #protectedNames: readonly string[];
@@ -67,7 +76,8 @@ export class WorkspaceTransaction extends SessionRunner implements Transaction {
   readonly #records: TransactionRecords;
   readonly #runs: TransactionRuns;
   readonly #turns = new ExclusiveLock(() => this.#freshening);
-  #looking = false;
+  /** Resolves once the looks that were asked for are done; undefined: they are. */
+  #looking: Promise<void> | undefined;
   #looksAgain = false;
   #freshening: Promise<void> | undefined;
   /** Called when the next command has ended. */
@@ -85,12 +95,15 @@ export class WorkspaceTransaction extends SessionRunner implements Transaction {
       directory,
       caches,
       resume,
+      othersLooked,
     }: {
       counts: TransactionCounts;
       directory: string;
       caches: TransactionHome["caches"];
       /** Opens another one of the same runner and directory. */
       resume: (id: string) => Promise<Transaction>;
+      /** Resolves once the runner's other transactions have noted what they have changed. */
+      othersLooked: () => Promise<void>;
     },
   ) {
     // A sandbox that is made ahead would miss what the host installs until it is used.
@@ -134,6 +147,7 @@ export class WorkspaceTransaction extends SessionRunner implements Transaction {
     this.parent = parent;
     this.belongTo({ id, parent, runner });
     this.#resume = resume;
+    this.#othersLooked = othersLooked;
     this.#supervised = supervised;
     this.#workspace = runner.shadowDir;
     this.#handle = handle;
@@ -142,6 +156,7 @@ export class WorkspaceTransaction extends SessionRunner implements Transaction {
       handle,
       workspace: runner.shadowDir,
       state: () => this.#state,
+      looked: async () => this.#looking,
       home,
       ready: (hasWaited = false) => this.#ready(hasWaited),
       join: (member) => {
@@ -174,8 +189,8 @@ export class WorkspaceTransaction extends SessionRunner implements Transaction {
     try {
       const waits = untilAnswering(this.#workspace);
       if (waits) await waits;
-      const { since, ...rest } = options;
-      const other = since === undefined ? {} : { since: membershipOf(since, "since").handle };
+      const { since, sinceFork, ...rest } = options;
+      const other = otherHandle({ since, sinceFork });
       return await stoppedAtExit(this.#handle, () => this.#handle.diff({ ...rest, ...other }));
     } catch (error) {
       throw fromNative(error);
@@ -187,21 +202,35 @@ export class WorkspaceTransaction extends SessionRunner implements Transaction {
   }
 
   async commit(options: CommitOptions = {}): Promise<CommitReport> {
-    const { request, approver } = commitRequest(options, this.#protectedNames);
+    const { request, approver, merges } = commitRequest(options, this.#protectedNames);
+    const check = async () => {
+      const answer = await this.#handle.check(request);
+      const isMerged = merges && answer.conflicts.length > 0;
+      expectDone(isMerged ? { ...answer, conflicts: [] } : answer);
+      if (!isMerged) return undefined;
+      return mergeOfCommit(await this.#handle.planCommitMerge(request), answer.conflicts);
+    };
     return this.#records.of("commit", async (audit, record) => {
       if (approver !== undefined) audit.approvedBy = approver;
-      const answer = await this.#native(() =>
+      const { answer, planned } = await this.#native(() =>
         this.#turns.alone(async () => {
+          await this.#othersLooked();
           // A refused commit ends no runs.
-          if (!this.#areIdle()) expectDone(await this.#handle.check(request));
+          if (!this.#areIdle()) await stoppedAtExit(this.#handle, check);
           await this.#endRuns();
-          const commit = () => this.#handle.commit(request);
-          return expectDone(await stoppedAtExit(this.#handle, commit));
+          const planned = merges ? await stoppedAtExit(this.#handle, check) : undefined;
+          const merged = planned && { merged: planned.request.files };
+          const commit = () => this.#handle.commit({ ...request, ...merged });
+          return { answer: expectDone(await stoppedAtExit(this.#handle, commit)), planned };
         }),
       );
       const committed = await unpacked(answer.committed);
       record(committed, answer.digests);
-      return { committed, left: await unpacked(answer.left), audit };
+      const left = await unpacked(answer.left);
+      if (!merges) return { committed, left, audit };
+      const merged = planned?.merged ?? [];
+      audit.merged = merged.length;
+      return { committed, left, merged, audit };
     });
   }
 
@@ -209,6 +238,7 @@ export class WorkspaceTransaction extends SessionRunner implements Transaction {
     await this.#records.of("undo", async () => {
       const conflicts = await this.#native(() =>
         this.#turns.alone(async () => {
+          await this.#othersLooked();
           await this.#endRuns();
           return this.#handle.undo();
         }),
@@ -374,15 +404,18 @@ export class WorkspaceTransaction extends SessionRunner implements Transaction {
   }
 
   /** Looks after each run; one look at a time, and one more for all runs that ended meanwhile. */
-  async #look(): Promise<void> {
+  #look(): void {
     this.#looksAgain = true;
-    if (this.#looking) return;
-    this.#looking = true;
+    this.#looking ??= this.#lookAll().finally(() => {
+      this.#looking = undefined;
+    });
+  }
+
+  async #lookAll(): Promise<void> {
     while (this.#looksAgain) {
       this.#looksAgain = false;
       await this.#handle.look().catch(() => {}); // `changes` reports the error
     }
-    this.#looking = false;
   }
 
   /** True if no command runs in the transaction and no session is open. */
@@ -460,7 +493,7 @@ export class WorkspaceTransaction extends SessionRunner implements Transaction {
 
   #ended(): void {
     this.#wake();
-    void this.#look();
+    this.#look();
   }
 
   #wake(): void {

@@ -19,6 +19,7 @@ import { TransactionCounts } from "../../metrics/run-metrics.js";
 import { loadAddon } from "../../native.js";
 import { kProtectedNames, stateDirectory } from "../../protected-paths.js";
 import { checkSignal, onAbort } from "../abort.js";
+import { membershipOf } from "./membership.js";
 import { stoppedAtExit } from "./stopped-at-exit.js";
 import { type TransactionPolicy, WorkspaceTransaction } from "./transaction.js";
 
@@ -146,7 +147,14 @@ export class Transactions {
       const shared = caches && { caches: sharedCaches(caches.found, caches.home) };
       const opened = await stoppedAtExit(handle, () => open(handle, { ...shared }));
       const resume = (id: string) => this.resume(id, { directory });
-      const its = { counts: this.#counts, directory, caches: caches?.found, resume };
+      const its = {
+        counts: this.#counts,
+        directory,
+        caches: caches?.found,
+        resume,
+        // A commit replaces what they have changed: then it is too late to tell what it was.
+        othersLooked: () => this.#looked(),
+      };
       const transaction = new WorkspaceTransaction(handle, this.#policy, opened, its);
       if (this.#isClosed) await leave(transaction); // it opened while the runner was being closed
       this.#expectOpen();
@@ -161,6 +169,11 @@ export class Transactions {
   async close(): Promise<void> {
     this.#isClosed = true;
     await Promise.allSettled([...this.#open].map((open) => open.deref()?.close()));
+  }
+
+  async #looked(): Promise<void> {
+    const open = [...this.#open].flatMap((each) => each.deref() ?? []);
+    await Promise.all(open.map((each) => membershipOf(each, "transaction").looked()));
   }
 
   #expectOpen(): void {

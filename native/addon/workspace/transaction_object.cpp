@@ -68,6 +68,19 @@ std::shared_ptr<Transaction> ReadOther(Fields& fields, const char* field) {
 
 constexpr std::uint64_t kMostMode = 0177777;
 
+// Reads an array of { path, mode, contents }.
+std::vector<MergeRequest::File> ReadMergedFiles(Fields& fields, const char* field) {
+  std::vector<MergeRequest::File> files;
+  fields.Objects(field, [&files](Fields& each) {
+    MergeRequest::File file;
+    file.path = each.RequiredString("path");
+    file.mode = static_cast<std::uint32_t>(each.Integer("mode", 0, kMostMode).value_or(0));
+    file.contents = each.BytesOrText("contents");
+    files.push_back(std::move(file));
+  });
+  return files;
+}
+
 // Reads { theirs, files, removed, paths }: the first two are arrays of { path, mode } and of
 // { path, mode, contents }.
 MergeRequest ReadMergeRequest(Fields& fields) {
@@ -78,13 +91,7 @@ MergeRequest ReadMergeRequest(Fields& fields) {
     theirs.mode = static_cast<std::uint32_t>(each.Integer("mode", 0, kMostMode).value_or(0));
     request.theirs.push_back(std::move(theirs));
   });
-  fields.Objects("files", [&request](Fields& each) {
-    MergeRequest::File file;
-    file.path = each.RequiredString("path");
-    file.mode = static_cast<std::uint32_t>(each.Integer("mode", 0, kMostMode).value_or(0));
-    file.contents = each.BytesOrText("contents");
-    request.files.push_back(std::move(file));
-  });
+  request.files = ReadMergedFiles(fields, "files");
   request.removed = fields.Strings("removed").value_or(std::vector<std::string>());
   request.paths = ReadPaths(fields);
   return request;
@@ -134,6 +141,7 @@ class TransactionObject : public Napi::ObjectWrap<TransactionObject> {
                         InstanceMethod<&TransactionObject::Changes>("changes"),
                         InstanceMethod<&TransactionObject::Diff>("diff"),
                         InstanceMethod<&TransactionObject::Check>("check"),
+                        InstanceMethod<&TransactionObject::PlanCommitMerge>("planCommitMerge"),
                         InstanceMethod<&TransactionObject::Commit>("commit"),
                         InstanceMethod<&TransactionObject::Undo>("undo"),
                         InstanceMethod<&TransactionObject::Checkpoint>("checkpoint"),
@@ -229,19 +237,22 @@ class TransactionObject : public Napi::ObjectWrap<TransactionObject> {
     PathFilter filter;
     bool has_versions = false;
     std::shared_ptr<Transaction> since;
+    std::shared_ptr<Transaction> since_fork;
     Fields::Of(reader, info[0], {"options", ""}, [&](Fields& fields) {
       filter = ReadPaths(fields);
       since = ReadOther(fields, "since");
+      since_fork = ReadOther(fields, "sinceFork");
       has_versions = fields.Boolean("versions").value_or(false);
     });
     if (reader.failed()) return info.Env().Undefined();
     return Promise(
         info,
         [transaction = place_->transaction, filter = std::move(filter), has_versions,
-         since = std::move(since)]() -> Result<MakeValue> {
+         since = std::move(since), since_fork = std::move(since_fork)]() -> Result<MakeValue> {
           if (!transaction) return NotOpen();
-          auto changes = since ? transaction->ChangesSince(*since, filter)
-                               : transaction->Changes(filter, has_versions);
+          auto changes = since        ? transaction->ChangesSince(*since, filter)
+                         : since_fork ? transaction->ChangesSinceFork(*since_fork, filter)
+                                      : transaction->Changes(filter, has_versions);
           if (!changes) return changes.error();
           return MakeValue([packed = Pack(*changes, has_versions)](ValueBuilder& builder) {
             return PackedChangesValue(builder, packed);
@@ -257,44 +268,73 @@ class TransactionObject : public Napi::ObjectWrap<TransactionObject> {
     PathFilter filter;
     std::uint64_t most = kDefaultMost;
     std::shared_ptr<Transaction> since;
+    std::shared_ptr<Transaction> since_fork;
     Fields::Of(reader, info[0], {"options", ""}, [&](Fields& fields) {
       filter = ReadPaths(fields);
       since = ReadOther(fields, "since");
+      since_fork = ReadOther(fields, "sinceFork");
       most = fields.Integer("maxBytes", 0, kMost).value_or(kDefaultMost);
     });
     if (reader.failed()) return info.Env().Undefined();
-    return Promise(info,
-                   [transaction = place_->transaction, filter = std::move(filter), most,
-                    since = std::move(since)]() -> Result<MakeValue> {
-                     if (!transaction) return NotOpen();
-                     auto diff = since ? transaction->DiffSince(*since, filter, most)
-                                       : transaction->Diff(filter, most);
-                     if (!diff) return diff.error();
-                     return MakeValue([diff = std::move(*diff)](ValueBuilder& builder) {
-                       return builder.String(diff);
-                     });
-                   });
+    return Promise(
+        info,
+        [transaction = place_->transaction, filter = std::move(filter), most,
+         since = std::move(since), since_fork = std::move(since_fork)]() -> Result<MakeValue> {
+          if (!transaction) return NotOpen();
+          auto diff = since        ? transaction->DiffSince(*since, filter, most)
+                      : since_fork ? transaction->DiffSinceFork(*since_fork, filter, most)
+                                   : transaction->Diff(filter, most);
+          if (!diff) return diff.error();
+          return MakeValue(
+              [diff = std::move(*diff)](ValueBuilder& builder) { return builder.String(diff); });
+        });
   }
 
-  Napi::Value Check(const Napi::CallbackInfo& info) { return DoCommit(info, &Transaction::Check); }
+  Napi::Value Check(const Napi::CallbackInfo& info) {
+    return OfCommit(info, [](Transaction& transaction, const CommitRequest& request,
+                             const std::vector<MergeRequest::File>& /*merged*/) {
+      return Committed(transaction.Check(request));
+    });
+  }
+  Napi::Value PlanCommitMerge(const Napi::CallbackInfo& info) {
+    return OfCommit(info,
+                    [](Transaction& transaction, const CommitRequest& request,
+                       const std::vector<MergeRequest::File>& /*merged*/) -> Result<MakeValue> {
+                      auto plan = transaction.PlanCommitMerge(request);
+                      if (!plan) return plan.error();
+                      return MakeValue([plan = std::move(*plan)](ValueBuilder& builder) {
+                        return MergePlanValue(builder, plan);
+                      });
+                    });
+  }
   Napi::Value Commit(const Napi::CallbackInfo& info) {
-    return DoCommit(info, &Transaction::Commit);
+    return OfCommit(info, [](Transaction& transaction, const CommitRequest& request,
+                             const std::vector<MergeRequest::File>& merged) {
+      return Committed(transaction.Commit(request, merged));
+    });
   }
 
-  using CommitCall = Result<Transaction::CommitResult> (Transaction::*)(const CommitRequest&);
-  Napi::Value DoCommit(const Napi::CallbackInfo& info, CommitCall call) {
+  static Result<MakeValue> Committed(Result<Transaction::CommitResult> result) {
+    if (!result) return result.error();
+    return CommitValue(std::move(*result));
+  }
+
+  using CommitCall = Result<MakeValue> (*)(Transaction&, const CommitRequest&,
+                                           const std::vector<MergeRequest::File>&);
+  Napi::Value OfCommit(const Napi::CallbackInfo& info, CommitCall call) {
     Reader reader(info.Env());
     CommitRequest request;
-    Fields::Of(reader, info[0], {"options", ""},
-               [&request](Fields& fields) { request = ReadCommitRequest(fields); });
+    std::vector<MergeRequest::File> merged;
+    Fields::Of(reader, info[0], {"options", ""}, [&](Fields& fields) {
+      request = ReadCommitRequest(fields);
+      merged = ReadMergedFiles(fields, "merged");
+    });
     if (reader.failed()) return info.Env().Undefined();
     return Promise(info,
                    [transaction = place_->transaction, request = std::move(request),
-                    call]() -> Result<MakeValue> {
+                    merged = std::move(merged), call]() -> Result<MakeValue> {
                      if (!transaction) return NotOpen();
-                     auto result = ((*transaction).*call)(request);
-                     if (!result) return result.error();
-                     return CommitValue(std::move(*result));
+                     return call(*transaction, request, merged);
                    });
   }
 

@@ -25,6 +25,7 @@ namespace {
 
 constexpr const char* kOwnHome = "home";
 constexpr const char* kOwnCaches = "caches";
+constexpr const char* kOwnTexts = "texts";
 constexpr int kOpenBranch = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
 
 // Copies a directory of a transaction, where there is one, while commands may write in it.
@@ -121,7 +122,8 @@ std::optional<Error> Transaction::FillFork(TransactionDirectory& fork, const Tre
   TidyBases(from);
   if (auto error = ShareBases(from, at, true)) return error;
   if (auto error = ShareBases(at, from, true)) return error;
-  if (auto error = CopyAlong(from, fork.descriptor(), kOwnHome)) return error;
+  if (auto error = CopyAlong(from, at, kOwnTexts)) return error;
+  if (auto error = CopyAlong(from, at, kOwnHome)) return error;
   if (auto error = CopyCaches(from, fork.descriptor())) return error;
   return CopyCheckpoints(from, fork.descriptor(), directory_.kept_names(),
                          directory_.file_systems());
@@ -331,8 +333,8 @@ std::optional<Error> Transaction::Merge(Transaction& other, const MergeRequest& 
   return std::nullopt;
 }
 
-// Before a commit: what it replaces on the host is the base of merges with those that have come from
-// the same states.
+// Before a commit: what it replaces on the host is the base of merges with those that have come
+// from the same states.
 std::optional<Error> Transaction::KeepReplacedBy(const std::vector<Change>& changes,
                                                  const ScannedTree& host) const {
   TidyReplacedOf(false);

@@ -16,16 +16,13 @@
 #include "workspace/changes/same_file.h"
 #include "workspace/copy/copy_entry.h"
 #include "workspace/files/directory_entries.h"
+#include "workspace/transaction/kept_texts.h"
 #include "workspace/tree/beneath.h"
 #include "workspace/tree/file_stat.h"
 #include "workspace/tree/stopping.h"
 
 namespace native_runner {
 namespace {
-
-constexpr std::uint64_t kMostText = std::uint64_t{8} << 20U;     // of one file
-constexpr std::uint64_t kMostTexts = std::uint64_t{256} << 20U;  // of all
-constexpr std::size_t kLookedAt = 8'000;                         // bytes, as git does
 
 constexpr const char* kBinary = "both have changed it, and it is no text";
 constexpr const char* kTooLarge =
@@ -38,23 +35,6 @@ constexpr const char* kGoneHere = "deleted here, changed there";
 constexpr const char* kGoneThere = "changed here, deleted there";
 constexpr const char* kInTheWay = "what is here is no directory, and there something is below it";
 constexpr const char* kNotEmpty = "there it is no directory, and here something else is below it";
-
-bool IsText(const std::string& bytes) {
-  return std::string_view(bytes).substr(0, kLookedAt).find('\0') == std::string_view::npos;
-}
-
-std::optional<std::string> ReadFile(int file, std::uint64_t size) {
-  std::string bytes(size, '\0');
-  std::size_t done = 0;
-  while (done < bytes.size()) {
-    const ssize_t got =
-        pread(file, bytes.data() + done, bytes.size() - done, static_cast<off_t>(done));
-    if (got < 0 && errno == EINTR) continue;
-    if (got <= 0) return std::nullopt;
-    done += static_cast<std::size_t>(got);
-  }
-  return bytes;
-}
 
 std::string NameOf(const std::string& path) {
   return std::string(SplitPath(InTree(path)).name);
@@ -163,28 +143,15 @@ class Planner {
 
   std::optional<MergeBase::Found> FindBase(const std::string& path) const {
     const auto found = base_.Find(path);
-    const bool is_other = found && found->is_hosts &&
-                          IsFromHostsNow(path, ours_, our_changes_) &&
+    const bool is_other = found && found->is_hosts && IsFromHostsNow(path, ours_, our_changes_) &&
                           IsFromHostsNow(path, theirs_, their_changes_);
     return is_other ? std::nullopt : found;
   }
 
-  bool HasChanged(const std::string& path, const Spot& spot,
-                  const ByPath& changed) const {
+  bool HasChanged(const std::string& path, const Spot& spot, const ByPath& changed) const {
     const auto found = FindBase(path);
     if (!found) return changed.count(path) != 0;
-    const KeptPaths::Entry* const entry = found->entry;
-    if (!spot.node) return entry->mode != 0;
-    const Node& now = *spot.node;
-    if (now.mode != entry->mode || now.uid != entry->uid || now.gid != entry->gid) return true;
-    if (now.is_link()) {
-      const auto target = spot.directory->Target(NameOf(path));
-      return !target || target.value() != entry->target;
-    }
-    if (!now.is_file()) return false;
-    if (now.size != entry->size) return true;
-    const auto file = spot.directory->OpenFile(NameOf(path));
-    return !file || !found->kept->HasContents(*entry, file.value().get());
+    return !found->kept->IsAt(*found->entry, spot, NameOf(path));
   }
 
   // As stat(2) has it; 0: nothing was there.
@@ -207,15 +174,7 @@ class Planner {
   static std::optional<std::string> Contents(const std::string& path, const Spot& spot) {
     if (spot.node->size > kMostText) return std::nullopt;
     const auto file = spot.directory->OpenFile(NameOf(path));
-    return file ? ReadFile(file.value().get(), spot.node->size) : std::nullopt;
-  }
-
-  // nullopt: both have changed it, to something else.
-  static std::optional<std::uint32_t> MergedMode(std::uint32_t base, std::uint32_t ours,
-                                                 std::uint32_t theirs) {
-    if (ours == theirs || theirs == base) return ours;
-    if (ours == base) return theirs;
-    return std::nullopt;
+    return file ? ReadBytes(file.value().get(), 0, spot.node->size) : std::nullopt;
   }
 
   std::optional<Error> JudgeBoth(const std::string& path, const Spot& here, const Spot& there) {

@@ -41,6 +41,17 @@ struct MergeStep {
   std::optional<std::string> theirs = std::nullopt;
 };
 
+// The most bytes of texts that one plan holds, all three sides of each together.
+inline constexpr std::uint64_t kMostTexts = std::uint64_t{256} << 20U;
+
+// The mode of a file that two have changed; nullopt: to something else each.
+inline std::optional<std::uint32_t> MergedMode(std::uint32_t base, std::uint32_t ours,
+                                               std::uint32_t theirs) {
+  if (ours == theirs || theirs == base) return ours;
+  if (ours == base) return theirs;
+  return std::nullopt;
+}
+
 using MergePlan = std::vector<MergeStep>;  // in the order of the paths' bytes
 
 // What to do of a plan. Plain data.

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "policy/transaction/host_file.h"
+#include "workspace/transaction/kept_texts.h"
 #include "workspace/transaction/own_files.h"
 #include "workspace/tree/staged_file.h"
 
@@ -65,9 +66,8 @@ Result<std::vector<KeptName>> KeptNames(int directory, const char* all) {
   if (!names) return names.error();
   for (const std::string& name : names.value())
     if (auto each = KeptNameOf(name)) kept.push_back(std::move(*each));
-  std::sort(kept.begin(), kept.end(), [](const KeptName& one, const KeptName& other) {
-    return TextOf(one) < TextOf(other);
-  });
+  std::sort(kept.begin(), kept.end(),
+            [](const KeptName& one, const KeptName& other) { return TextOf(one) < TextOf(other); });
   return kept;
 }
 
@@ -213,8 +213,8 @@ std::optional<Error> KeptPaths::Write(int directory, const About& about, const E
       if (!in) return in.error();
       const auto file =
           in.value() ? in.value()->OpenFile(std::string(name)) : Result<Descriptor>(Descriptor());
-      entry.has_contents = file && file.value().valid() &&
-                           Append(file.value().get(), data.get(), at, entry.size);
+      entry.has_contents =
+          file && file.value().valid() && Append(file.value().get(), data.get(), at, entry.size);
     }
     if (entry.has_contents) at += entry.size;
     Put(&text, path, entry);
@@ -251,6 +251,20 @@ const KeptPaths::Entry* KeptPaths::Find(const std::string& path) const {
   return found == entries_.end() ? nullptr : &found->second;
 }
 
+bool KeptPaths::IsAt(const Entry& entry, const Spot& spot, const std::string& name) const {
+  if (!spot.node) return entry.mode == 0;
+  const Node& now = *spot.node;
+  if (now.mode != entry.mode || now.uid != entry.uid || now.gid != entry.gid) return false;
+  if (now.is_link()) {
+    const auto target = spot.directory->Target(name);
+    return target && target.value() == entry.target;
+  }
+  if (!now.is_file()) return true;
+  if (now.size != entry.size) return false;
+  const auto file = spot.directory->OpenFile(name);
+  return file && HasContents(entry, file.value().get());
+}
+
 bool KeptPaths::HasContents(const Entry& entry, int file) const {
   if (!entry.has_contents) return false;
   std::vector<char> one(kBaseBlock);
@@ -271,16 +285,7 @@ bool KeptPaths::HasContents(const Entry& entry, int file) const {
 
 std::optional<std::string> KeptPaths::ContentsOf(const Entry& entry) const {
   if (!entry.has_contents) return std::nullopt;
-  std::string bytes(entry.size, '\0');
-  std::size_t done = 0;
-  while (done < bytes.size()) {
-    const ssize_t got = pread(data_.get(), bytes.data() + done, bytes.size() - done,
-                              static_cast<off_t>(entry.offset + done));
-    if (got < 0 && errno == EINTR) continue;
-    if (got <= 0) return std::nullopt;
-    done += static_cast<std::size_t>(got);
-  }
-  return bytes;
+  return ReadBytes(data_.get(), entry.offset, entry.size);
 }
 
 std::optional<Error> StageBase(int directory, const std::string& name,
@@ -295,9 +300,8 @@ std::optional<Error> StageBase(int directory, const std::string& name,
   }
   for (const Change& change : changes) {
     if (!about.scope.Has(InTree(change.path))) continue;
-    entries.insert_or_assign(
-        change.path, KeptPaths::Entry{change.mode, change.uid, change.gid, change.size, 0, false,
-                                      change.target});
+    entries.insert_or_assign(change.path, KeptPaths::Entry{change.mode, change.uid, change.gid,
+                                                           change.size, 0, false, change.target});
   }
   return WriteNew(directory, kBases, name, about, entries, tree);
 }
@@ -334,9 +338,8 @@ std::optional<Error> ShareBases(int directory, int to, bool keeps_times, const s
   const std::uint64_t now = NextTime(theirs.value());
   for (const KeptName& name : ours.value()) {
     if (!only.empty() && name.id != only) continue;
-    const bool is_there =
-        std::any_of(theirs.value().begin(), theirs.value().end(),
-                    [&name](const KeptName& each) { return each.id == name.id; });
+    const bool is_there = std::any_of(theirs.value().begin(), theirs.value().end(),
+                                      [&name](const KeptName& each) { return each.id == name.id; });
     if (is_there) continue;
     const auto from = OpenOwn(directory, Inside(kBases, TextOf(name)));
     if (!from) return from.error();
@@ -368,9 +371,9 @@ bool TidyBases(int directory) {
   for (const KeptName& name : names.value()) {
     struct stat status {};
     const std::string path = Inside(kBases, TextOf(name));
-    const bool is_alone = fstatat(directory, (path + "/" + kKeptList).c_str(), &status,
-                                  AT_SYMLINK_NOFOLLOW) == 0 &&
-                          status.st_nlink == 1;
+    const bool is_alone =
+        fstatat(directory, (path + "/" + kKeptList).c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0 &&
+        status.st_nlink == 1;
     has_some |= !is_alone || RemoveOwn(directory, path);
   }
   return has_some;

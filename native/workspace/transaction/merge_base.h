@@ -14,6 +14,10 @@
 
 namespace native_runner {
 
+// In a transaction's directory, as long as something is compared with a base: what that has, as a
+// tree of files.
+inline constexpr const char* kPartedTree = "parted";
+
 // What trees had at some paths, at a moment: a list, and a file with the contents one behind the
 // other. Movable, one owner, any thread.
 class KeptPaths {
@@ -51,6 +55,9 @@ class KeptPaths {
   const Entries& entries() const { return entries_; }
   const Entry* Find(const std::string& path) const;
 
+  // Whether a tree has at a spot, of this name in its directory, what the entry says.
+  bool IsAt(const Entry& entry, const Spot& spot, const std::string& name) const;
+
   // Whether a file that is open for reading has the contents of the entry; false where they were
   // not kept, or can't be read.
   bool HasContents(const Entry& entry, int file) const;
@@ -79,9 +86,9 @@ class KeptPaths {
 
 // Writes down what `tree` has at each change, for AddStagedBase, by a name of the caller's; and at
 // `others`, paths at which a tree that has not changed them may differ from the host.
-std::optional<Error> StageBase(int directory, const std::string& name, const KeptPaths::About& about,
-                               const std::vector<Change>& changes, const ScannedTree& tree,
-                               const std::set<std::string>& others = {});
+std::optional<Error> StageBase(int directory, const std::string& name,
+                               const KeptPaths::About& about, const std::vector<Change>& changes,
+                               const ScannedTree& tree, const std::set<std::string>& others = {});
 // Adds what was staged last by this name; its id. kSetup where nothing was.
 Result<std::string> AddStagedBase(int directory, const std::string& name);
 // Removes what was staged and not added. What can't be removed stays, and is never read.

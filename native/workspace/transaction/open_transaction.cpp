@@ -12,6 +12,8 @@
 #include "supervise/transaction/mounted_workspace.h"
 #include "workspace/commit/commit_directory.h"
 #include "workspace/transaction/checkpoints.h"
+#include "workspace/transaction/kept_texts.h"
+#include "workspace/transaction/own_files.h"
 #include "workspace/transaction/transaction.h"
 
 // Opens new transactions, and resumes those that a process has left.
@@ -106,6 +108,9 @@ std::optional<Error> Transaction::TakeUp() {
   if (recovery.value().recovered != Recovered::kNothing) recovered_ = recovery.value().recovered;
   static_cast<void>(TidyCheckpoints(directory_.descriptor()));  // else the next checkpoint does it
   DropStagedBases(directory_.descriptor());
+  // What a death has left; else who makes the next one does it.
+  static_cast<void>(RemoveOwn(directory_.descriptor(), kMergingTexts));
+  static_cast<void>(RemoveOwn(directory_.descriptor(), kPartedTree));
   if (!copy_) earlier_.Resume(directory_.descriptor());
   if (auto error = Mount()) return error;
   // Changes that no look has noted were made after the last look.

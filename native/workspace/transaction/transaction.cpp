@@ -68,6 +68,7 @@ std::optional<Error> Transaction::LookAt(const Trees& trees) {
     return error;
   }
   bool is_other = ledger_.baselines.size() != known;
+  if (is_other) KeepNewTexts(trees, since);
   // While something runs, a missing name may be in the middle of a rename.
   if (!was_busy && !is_busy() && workspace_->entered_ns == 0) {
     is_other |= std::erase_if(ledger_.baselines, [&](const auto& each) {
@@ -171,6 +172,7 @@ std::optional<Error> Transaction::Refresh(const CommitEnd& end, const Trees& tre
   const std::uint64_t since = WaitForTickOf(trees.lower.root());
   std::set<std::string, std::less<>> seen;
   if (auto error = NoteBaselines(trees.upper, trees.lower, since, &ledger_, &seen)) return error;
+  KeepNewTexts(trees, since);
   if (end.kind == Journal::Kind::kUndo) {
     SuspectOthers(end.touched, &ledger_);
     NoteRestored(trees.upper, trees.lower, end.touched, since, seen, &ledger_);
@@ -211,13 +213,16 @@ Result<Transaction::CommitResult> Transaction::Check(const CommitRequest& reques
   return Choose(trees.value(), request);
 }
 
-Result<Transaction::CommitResult> Transaction::Commit(const CommitRequest& request) {
+Result<Transaction::CommitResult> Transaction::Commit(
+    const CommitRequest& request, const std::vector<MergeRequest::File>& merged) {
   const std::lock_guard lock(mutex_);
   const auto trees = OpenTrees();
   if (!trees) return trees.error();
   if (auto error = WaitForEnds()) return *error;
-  auto result = CommitEnded(trees.value(), request);
+  auto result = merged.empty() ? CommitEnded(trees.value(), request)
+                               : CommitMerged(trees.value(), request, merged);
   static_cast<void>(TidyCheckpoints(directory_.descriptor()));  // else the next checkpoint does it
+  if (result && result->is_done) TidyMerges();
   static_cast<void>(Mount());  // on failure, `Freshen` returns the error
   return result;
 }
@@ -267,6 +272,7 @@ Result<Transaction::CommitResult> Transaction::CommitEnded(const Trees& trees,
   DescribeParts(result.committed, parts.value(), &told, &result.digests);
   if (auto error = KeepReplacedBy(result.committed, trees.lower)) return *error;
   if (auto error = Prepare(trees, told, &result.digests)) return *error;
+  KeepBeforeCommit(trees, result.committed);
   const CommitEnd end = CommitChanges(
       directory_.descriptor(), trees.lower.root(), trees.upper.root(), result.committed, ledger_,
       copy_ ? &copy_->manifest() : nullptr, parts.value(), !copy_ && !earlier_.AreGone());
@@ -299,6 +305,7 @@ Result<std::vector<std::string>> Transaction::Undo() {
   const auto trees = OpenTrees();
   if (!trees) return trees.error();
   if (auto error = Unmount()) return *error;
+  KeepBeforeUndo(trees.value());
   CommitEnd end =
       UndoCommit(directory_.descriptor(), trees.value().lower.root(), trees.value().upper.root());
   static_cast<void>(Refresh(end, trees.value()));  // as for a commit

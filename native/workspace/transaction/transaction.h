@@ -2,6 +2,8 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -119,10 +121,20 @@ class Transaction {
   // Returns the result that a commit would have. Changes nothing; commands may go on.
   Result<CommitResult> Check(const CommitRequest& request);
 
+  // Returns what the conflicts of a commit need so that it can be done: for each of them a step
+  // (kMerge or kConflict) in which the host is `theirs`, and the base is what the host had when the
+  // transaction first changed the path. Changes nothing; commands may go on. kClosed after it was
+  // closed.
+  Result<MergePlan> PlanCommitMerge(const CommitRequest& request);
+
   // Brings all chosen changes to the host, or none (choose.h, commit.h). All runs must have been
   // ended: an overlay is unmounted meanwhile, and mounted anew at the end. Waits until no run
   // shares it. kClosed after it was closed; kSetup, with nothing changed, on failure.
-  Result<CommitResult> Commit(const CommitRequest& request);
+  //
+  // `merged`: what was planned last, decided; it becomes the transaction's first, also where the
+  // commit fails after that. What has changed since it was planned is a conflict.
+  Result<CommitResult> Commit(const CommitRequest& request,
+                              const std::vector<MergeRequest::File>& merged = {});
 
   // Takes the last commit back: its changes are the transaction's again. Returns the paths that the
   // host has changed, which prevent it. kSetup if no commit exists, or on failure.
@@ -150,6 +162,13 @@ class Transaction {
   // the transaction itself.
   Result<std::vector<Change>> ChangesSince(Transaction& other, const PathFilter& paths);
   Result<std::string> DiffSince(Transaction& other, const PathFilter& paths, std::uint64_t most);
+
+  // Returns what this transaction has changed since it and the other one parted, or were merged
+  // into each other: against the merge base, and where that does not tell, the host's files. As
+  // ChangesSince.
+  Result<std::vector<Change>> ChangesSinceFork(Transaction& other, const PathFilter& paths);
+  Result<std::string> DiffSinceFork(Transaction& other, const PathFilter& paths,
+                                    std::uint64_t most);
 
   // Returns what is to be done so that this transaction has the other's changes too (merge.h).
   // Changes nothing; commands may go on. As ChangesSince.
@@ -199,8 +218,30 @@ class Transaction {
                                       const ScannedTree& host) const;
   Result<std::set<std::string>> ReplacedSinceCopied() const;
   void TidyReplacedOf(bool without_own) const;
+  template <typename Value>
+  Result<Value> SinceFork(
+      Transaction& other, const PathFilter& paths,
+      const std::function<Result<Value>(const ScannedTree& own, const ScannedTree& parted,
+                                        const std::vector<Change>& changes)>& use);
   void TakeBaselines(const Ledger& others, const ScannedTree& host,
                      const std::vector<std::string>& paths, Ledger* ledger) const;
+  class BaseTexts;
+  // Of a path of PlanCommitMerge, as it was then.
+  struct PlannedMerge {
+    HostFile ours;
+    HostFile host;
+    std::optional<std::uint64_t> contents;  // of the host's file
+  };
+  MergeStep JudgeConflict(const Change& change, const Trees& trees, BaseTexts* bases);
+  Result<std::vector<std::string>> TakeMerged(const Trees& trees,
+                                              const std::vector<MergeRequest::File>& files);
+  Result<CommitResult> CommitMerged(const Trees& trees, const CommitRequest& request,
+                                    const std::vector<MergeRequest::File>& merged);
+  void KeepNewTexts(const Trees& trees, std::uint64_t since_ns) const;
+  void KeepForCopies(const Trees& trees, const std::vector<std::string>& paths) const;
+  void KeepBeforeCommit(const Trees& trees, const std::vector<Change>& changes) const;
+  void KeepBeforeUndo(const Trees& trees) const;
+  void TidyMerges() const;
   Result<Trees> OpenTrees() const;
   Result<CommitResult> Choose(const Trees& trees, const CommitRequest& request);
   static Result<std::shared_ptr<Transaction>> OpenOverlay(const Options& options,
@@ -246,7 +287,8 @@ class Transaction {
   std::uint64_t opened_ns_ = 0;  // since 1970; later than all earlier changes of the host
   Ledger ledger_;
   Differences differences_;  // of the last scan
-  bool is_kept_ = true;      // the ledger, as it is, on disk
+  std::map<std::string, PlannedMerge, std::less<>> planned_;
+  bool is_kept_ = true;  // the ledger, as it is, on disk
   bool is_closed_ = false;
   Recovered recovered_ = Recovered::kNothing;
 };

@@ -114,7 +114,8 @@ Error NoSuch(const std::string& id) {
 }
 
 // Whether the lock is ours now. Those are waited for who have it for a moment: who lists
-// transactions, and what a process that has just died had begun to start.
+// transactions, keeps texts for one (LockOther), and what a process that has just died had begun to
+// start.
 bool TakeLock(int lock) {
   constexpr timespec kMoment = {0, 1'000'000};
   constexpr int kMost = 1000;
@@ -309,10 +310,40 @@ void TransactionDirectory::NoteFileSystems(int workspace) {
   }
 }
 
-std::optional<TransactionRecord> TransactionDirectory::RecordOf(const std::string& id) const {
+Descriptor TransactionDirectory::OpenOther(const std::string& id) const {
+  if (!IsTransactionId(id)) return Descriptor();
   constexpr int kDirectory = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
-  if (!IsTransactionId(id)) return std::nullopt;
-  const Descriptor directory(openat(state_.get(), id.c_str(), kDirectory));
+  return Descriptor(openat(state_.get(), id.c_str(), kDirectory));
+}
+
+Descriptor TransactionDirectory::LockOther(const std::string& id) const {
+  Descriptor other = OpenOther(id);
+  if (!other.valid() || !TakeLock(other.get())) return Descriptor();
+  // Whoever removes one takes its name away first.
+  struct stat locked {};
+  struct stat named {};
+  const bool is_there = fstat(other.get(), &locked) == 0 &&
+                        fstatat(state_.get(), id.c_str(), &named, AT_SYMLINK_NOFOLLOW) == 0 &&
+                        locked.st_ino == named.st_ino && locked.st_dev == named.st_dev;
+  return is_there ? std::move(other) : Descriptor();
+}
+
+Result<std::vector<TransactionRecord>> TransactionDirectory::Others() const {
+  std::vector<TransactionRecord> others;
+  auto own = DuplicateOf(state_.get());
+  if (!own) return own.error();
+  const auto names = ScannedDirectory(std::move(*own)).Names();
+  if (!names) return names.error();
+  for (const std::string& name : names.value()) {
+    if (name == record_.id) continue;
+    auto record = RecordOf(name);
+    if (record && record->workspace == record_.workspace) others.push_back(std::move(*record));
+  }
+  return others;
+}
+
+std::optional<TransactionRecord> TransactionDirectory::RecordOf(const std::string& id) const {
+  const Descriptor directory = OpenOther(id);
   if (!directory.valid()) return std::nullopt;
   const auto text = ReadWholeFile(directory.get(), kRecord, kMostRecord);
   if (!text || !text.value()) return std::nullopt;
@@ -322,20 +353,12 @@ std::optional<TransactionRecord> TransactionDirectory::RecordOf(const std::strin
 }
 
 std::optional<std::uint64_t> TransactionDirectory::OldestOfSeveral(bool without_own) const {
-  auto copy = DuplicateOf(state_.get());
-  if (!copy) return 0;  // not known: as if there were others, and old ones
-  const auto names = ScannedDirectory(std::move(*copy)).Names();
-  if (!names) return 0;
-  std::uint64_t oldest = record_.created_ns;
-  std::size_t count = without_own ? 0 : 1;
-  if (without_own) oldest = UINT64_MAX;
-  for (const std::string& name : names.value()) {
-    if (name == record_.id) continue;
-    const auto other = RecordOf(name);
-    if (!other || other->workspace != record_.workspace) continue;
-    oldest = std::min(oldest, other->created_ns);
-    ++count;
-  }
+  const auto others = Others();
+  if (!others) return 0;  // not known: as if there were others, and old ones
+  std::uint64_t oldest = without_own ? UINT64_MAX : record_.created_ns;
+  for (const TransactionRecord& other : others.value())
+    oldest = std::min(oldest, other.created_ns);
+  const std::size_t count = others.value().size() + (without_own ? 0 : 1);
   return count < 2 ? std::nullopt : std::optional(oldest);
 }
 
@@ -400,8 +423,8 @@ std::vector<CacheOverlay> TransactionDirectory::CachesOf(std::vector<CacheOverla
 
 std::optional<Error> TransactionDirectory::Remove() {
   const std::string gone = std::string(kDiscarded) + record_.id;
-  // SweepLeftovers leaves a directory with this lock alone.
-  static_cast<void>(flock(directory_.get(), LOCK_EX | LOCK_NB));
+  // SweepLeftovers leaves a directory with this lock alone; whoever has it adds something.
+  static_cast<void>(TakeLock(directory_.get()));
   if (renameat(state_.get(), record_.id.c_str(), state_.get(), gone.c_str()) != 0 &&
       errno != ENOENT) {
     return SystemError("renameat", errno);

@@ -31,6 +31,7 @@ namespace native_runner {
 //     bases/     states that it has come from, as others have, see merge_base.h
 //     home/      the home of its commands, made by lib where they have one
 //     caches/    what its commands have written to the host's package caches, one directory a cache
+//     texts/     what the host had where commands have changed texts, see kept_texts.h
 //     commit/    what the last commit has made and replaced, see workspace/commit/commit.h
 //   replaced/    what commits have replaced on the host, see merge_base.h
 //
@@ -56,12 +57,18 @@ class TransactionDirectory {
   // another process has it open, or it is not whole.
   static Result<TransactionDirectory> Open(const std::string& state, const std::string& id);
 
-
   // The state directory, open for reading.
   int state_descriptor() const { return state_.get(); }
   // When the oldest transaction of the workspace in the state directory was made; nullopt: there
   // are not two. `without_own`: this one is about to be removed.
   std::optional<std::uint64_t> OldestOfSeveral(bool without_own) const;
+  // The directory of one in the same state directory, open for reading; invalid: there is none.
+  Descriptor OpenOther(const std::string& id) const;
+  // The same; nobody removes it as long as the result is open. Waits a second for others, then it
+  // is invalid.
+  Descriptor LockOther(const std::string& id) const;
+  // The records of the others of this workspace in the same state directory.
+  Result<std::vector<TransactionRecord>> Others() const;
 
   const TransactionRecord& record() const { return record_; }
   OverlayDirectories overlay() const { return {path_, path_ + "/upper", path_ + "/work"}; }

@@ -263,6 +263,33 @@ describeUnless(whyNoCli ?? whyNoBubblewrap, "tx", () => {
     expect(scene.read("b.txt")).toBe("host\n");
   });
 
+  test("`commit --merge` merges the lines of both, or says of each path why it can't be", () => {
+    const file = join(scene.workspace, "lines");
+    writeFileSync(file, "1\n2\n3\n4\n5\n");
+    const id = scene.waiting("sed -i s/2/two/ lines");
+    writeFileSync(file, "1\n2\n3\n4\nfive\n");
+    const advice = scene.cli("tx", "commit", id).stderr;
+    expect(advice).toContain(`native-runner tx commit ${id}`);
+    expect(advice).toContain("--merge` merges texts");
+    const { status, stderr } = scene.cli("tx", "commit", id, "--merge");
+    expect({ status, text: scene.read("lines") }).toEqual({
+      status: 0,
+      text: "1\ntwo\n3\n4\nfive\n",
+    });
+    expect(stderr).toContain("lines was merged with what the workspace had");
+    expect(scene.cli("tx", "discard", id).status).toBe(0);
+    const again = scene.waiting("sed -i s/two/zwei/ lines");
+    writeFileSync(file, "1\ndeux\n3\n4\nfive\n");
+    const refused = scene.cli("tx", "commit", again, "--merge");
+    expect(refused.status).toBe(121);
+    expect(refused.stderr).toMatch(
+      /nothing was committed: this can't be merged:\n {2}lines: both have changed the lines from line 2 on\n/,
+    );
+    const json = JSON.parse(scene.cli("tx", "commit", again, "--merge", "--json").stdout);
+    expect(json).toMatchObject({ error: { conflicts: [{ path: "lines" }] } });
+    expect(scene.read("lines")).toContain("deux");
+  });
+
   test("what is protected is committed only by name", () => {
     const id = scene.waiting("mkdir -p .git/hooks; echo x > .git/hooks/pre-commit; echo y > c");
     const { status, stderr } = scene.cli("tx", "commit", id);

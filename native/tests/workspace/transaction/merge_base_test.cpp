@@ -1,0 +1,219 @@
+// The states that transactions have come from, and the host's texts that they keep.
+#include "workspace/transaction/merge_base.h"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tests/supervise/support/temp_directory.h"
+#include "workspace/changes/same_file.h"
+#include "workspace/transaction/kept_texts.h"
+#include "workspace/tree/staged_file.h"
+
+namespace native_runner {
+namespace {
+
+namespace fs = std::filesystem;
+
+class MergeBaseTest : public testing::Test {
+ protected:
+  MergeBaseTest() {
+    for (const char* name : {"own", "other", "state", "tree/dir"})
+      fs::create_directories(place_.Path(name));
+  }
+
+  Descriptor Own() const { return Open("own"); }
+  Descriptor Open(const std::string& name) const {
+    return Descriptor(open(place_.Path(name).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  }
+  ScannedTree Tree() const { return ScannedTree(Open("tree"), true); }
+  Change ChangeAt(const std::string& path) const {
+    const auto spot = SpotOf(Tree(), path);
+    EXPECT_TRUE(spot);
+    return ChangeOf(path, {spot.value().node, std::nullopt});
+  }
+  static Change Removed(const std::string& path) {
+    Change change;
+    change.path = path;
+    change.kind = Change::Kind::kDeleted;
+    return change;
+  }
+  static KeptPaths::About About(std::uint64_t created_ns, PathFilter scope = {}) {
+    return {created_ns, "/work", std::move(scope)};
+  }
+  std::string Add(const std::string& name) const {
+    const auto id = AddStagedBase(Own().get(), name);
+    EXPECT_TRUE(id);
+    return id ? *id : "";
+  }
+  void Share(const std::string& id) const {
+    EXPECT_FALSE(ShareBases(Own().get(), Open("other").get(), false, id));
+  }
+  MergeBase Base() const {
+    auto base = MergeBase::Of(Own().get(), Open("other").get(), Open("state").get(), "/work");
+    EXPECT_TRUE(base);
+    return base ? std::move(*base) : MergeBase();
+  }
+  std::string Found(const std::string& path) const {
+    const MergeBase base = Base();
+    const auto found = base.Find(path);
+    return found ? found->kept->ContentsOf(*found->entry).value_or("unknown") : "none";
+  }
+  TextOnHost TextAt(const std::string& path) const {
+    const auto spot = SpotOf(Tree(), path);
+    EXPECT_TRUE(spot && spot.value().node);
+    return {path, *spot.value().node};
+  }
+
+  TempDirectory place_;
+};
+
+TEST_F(MergeBaseTest, HasWhatWasThereWhenItWasStaged) {
+  place_.Write("tree/dir/file", "as it was");
+  fs::create_symlink("file", place_.Path("tree/link"));
+  std::vector<Change> changes = {ChangeAt("dir"), ChangeAt("dir/file"), Removed("gone"),
+                                 ChangeAt("link")};
+  changes.back().target = "file";
+  ASSERT_FALSE(StageBase(Own().get(), "x", About(1), changes, Tree()));
+  EXPECT_FALSE(Base().Find("dir/file"));  // not before it is added
+  Share(Add("x"));
+  place_.Write("tree/dir/file", "otherwise");
+  const MergeBase base = Base();
+  EXPECT_FALSE(base.Find("elsewhere"));
+  EXPECT_EQ(base.Find("gone")->entry->mode, 0U);
+  EXPECT_EQ(base.Find("link")->entry->target, "file");
+  const auto file = base.Find("dir/file");
+  EXPECT_EQ(file->kept->ContentsOf(*file->entry), "as it was");
+  const auto is_at = [&](const std::string& path) {
+    const auto spot = SpotOf(Tree(), path);
+    const auto found = base.Find(path);
+    return found->kept->IsAt(*found->entry, spot.value(), std::string(SplitPath(path).name));
+  };
+  EXPECT_FALSE(is_at("dir/file"));  // the same size, other contents
+  EXPECT_TRUE(is_at("link"));
+  EXPECT_TRUE(is_at("gone"));
+  place_.Write("tree/dir/file", "as it was");
+  EXPECT_TRUE(is_at("dir/file"));
+  chmod(place_.Path("tree/dir/file").c_str(), 0755);
+  EXPECT_FALSE(is_at("dir/file"));
+}
+
+TEST_F(MergeBaseTest, IsTheLatestThatBothHaveAndThatTellsOfThePath) {
+  place_.Write("tree/one", "one");
+  place_.Write("tree/two", "two");
+  ASSERT_FALSE(StageBase(Own().get(), "x", About(1), {ChangeAt("one"), ChangeAt("two")}, Tree()));
+  Share(Add("x"));
+  place_.Write("tree/one", "ONE");
+  place_.Write("tree/two", "TWO");
+  const auto paths = PathFilter::Of({"two"});
+  ASSERT_TRUE(paths);
+  ASSERT_FALSE(StageBase(Own().get(), "x", About(2, paths.value()),
+                         {ChangeAt("one"), ChangeAt("two")}, Tree()));
+  const std::string later = Add("x");
+  EXPECT_EQ(Found("two"), "two");  // the other one has not come from the later state
+  Share(later);
+  EXPECT_EQ(Found("two"), "TWO");
+  EXPECT_EQ(Found("one"), "one");
+}
+
+TEST_F(MergeBaseTest, IsNoneWhenItIsDamagedDroppedOrUnshared) {
+  place_.Write("tree/one", "one");
+  ASSERT_FALSE(StageBase(Own().get(), "x", About(1), {ChangeAt("one")}, Tree()));
+  const std::string id = Add("x");
+  Share(id);
+  const std::string list = fs::directory_iterator(place_.Path("own/bases"))->path() / "list";
+  const std::string name = list.substr(place_.Path("").size());
+  const std::string text = place_.Read(name);
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    std::string damaged = text;
+    damaged[at] = static_cast<char>(damaged[at] ^ 1);
+    place_.Write(name, damaged);
+    EXPECT_FALSE(Base().Find("one")) << at;
+  }
+  place_.Write(name, text);
+  EXPECT_EQ(Found("one"), "one");
+  EXPECT_TRUE(TidyBases(Own().get()));
+  ASSERT_FALSE(DropBasesSince(Open("other").get(), NowNs() + 1));
+  EXPECT_EQ(Found("one"), "one");  // it is older
+  ASSERT_FALSE(DropBasesSince(Open("other").get(), 1));
+  EXPECT_FALSE(Base().Find("one"));
+  EXPECT_FALSE(TidyBases(Own().get()));  // nobody else has it
+  ASSERT_FALSE(StageBase(Own().get(), "y", About(3), {}, Tree()));
+  DropStagedBases(Own().get());
+  EXPECT_FALSE(AddStagedBase(Own().get(), "y"));  // an error
+}
+
+TEST_F(MergeBaseTest, WhatACommitHasReplacedIsTheBaseOfWhatWasAsOnTheHost) {
+  place_.Write("tree/one", "one");
+  place_.Write("tree/two", "two");
+  ASSERT_FALSE(StageBase(Own().get(), "x", About(1), {ChangeAt("one")}, Tree()));
+  Share(Add("x"));
+  const Descriptor state = Open("state");
+  EXPECT_FALSE(HasReplaced(state.get()));
+  ASSERT_FALSE(KeepReplaced(state.get(), "/work", {ChangeAt("two"), Removed("new")}, Tree()));
+  ASSERT_FALSE(KeepReplaced(state.get(), "/elsewhere", {ChangeAt("one")}, Tree()));
+  place_.Write("tree/two", "TWO");
+  ASSERT_FALSE(KeepReplaced(state.get(), "/work", {ChangeAt("two")}, Tree()));
+  EXPECT_EQ(Found("two"), "two");  // the first commit since
+  EXPECT_TRUE(Base().Find("two")->is_hosts);
+  EXPECT_EQ(Base().Find("new")->entry->mode, 0U);
+  EXPECT_FALSE(Base().Find("one")->is_hosts);
+  EXPECT_EQ(ReplacedPaths(state.get(), "/work").value(), (std::set<std::string>{"new", "two"}));
+  TidyReplaced(state.get(), "/work", 1);
+  EXPECT_EQ(Found("two"), "two");
+  TidyReplaced(state.get(), "/work", std::nullopt);
+  EXPECT_FALSE(Base().Find("two"));
+  EXPECT_TRUE(HasReplaced(state.get()));  // another workspace's
+  TidyReplaced(state.get(), "/elsewhere", std::nullopt);
+  EXPECT_FALSE(HasReplaced(state.get()));
+}
+
+TEST_F(MergeBaseTest, TextsAreFoundByTheExactStateOfTheirFile) {
+  place_.Write("tree/text", "text");
+  place_.Write("tree/binary", std::string("a\0b", 3));
+  const TextOnHost text = TextAt("text");
+  const Descriptor own = Own();
+  ASSERT_FALSE(KeepTexts(own.get(), Tree(), {text, TextAt("binary")}, {}));
+  place_.Write("tree/text", "TEXT");
+  const auto find = [&](const std::string& path, const HostFile& file) {
+    return KeptTexts(Own(), {}).Find(path, file);
+  };
+  EXPECT_EQ(find("text", text.file), "text");
+  EXPECT_FALSE(find("other", text.file));
+  EXPECT_FALSE(find("binary", TextAt("binary").file));
+  HostFile later = text.file;
+  later.changed_ns += 1;
+  EXPECT_FALSE(find("text", later));
+  // What the file is no more is not kept: what it was is not there.
+  ASSERT_FALSE(KeepTexts(own.get(), Tree(), {{"text", later}}, {}));
+  EXPECT_FALSE(find("text", later));
+}
+
+TEST_F(MergeBaseTest, TextsGoWithTheirBaselines) {
+  place_.Write("tree/one", "one");
+  place_.Write("tree/two", "two");
+  const TextOnHost one = TextAt("one");
+  const TextOnHost two = TextAt("two");
+  const Descriptor own = Own();
+  ASSERT_FALSE(KeepTexts(own.get(), Tree(), {one}, {}));
+  ASSERT_FALSE(KeepTexts(own.get(), Tree(), {two}, {}));
+  fs::create_directories(place_.Path("own/texts/new-0123456789ab"));
+  Ledger ledger;
+  ledger.baselines["two"] = Baseline{0, false, two.file, {}};
+  TidyTexts(own.get(), ledger, {});
+  const KeptTexts kept(Own(), {});
+  EXPECT_FALSE(kept.Find("one", one.file));
+  EXPECT_EQ(kept.Find("two", two.file), "two");
+  EXPECT_FALSE(place_.Has("own/texts/new-0123456789ab"));
+}
+
+}  // namespace
+}  // namespace native_runner

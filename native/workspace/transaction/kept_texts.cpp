@@ -1,0 +1,242 @@
+#include "workspace/transaction/kept_texts.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <string_view>
+#include <utility>
+
+#include "workspace/transaction/own_files.h"
+#include "workspace/tree/staged_file.h"
+#include "workspace/tree/stopping.h"
+
+namespace native_runner {
+namespace {
+
+constexpr const char* kTexts = "texts";
+constexpr const char* kNewTexts = "new-";
+constexpr const char* kTextList = "list";
+constexpr const char* kTextData = "data";
+constexpr std::string_view kTextsVersion = "1";
+constexpr std::size_t kLookedAt = 8'000;                       // bytes, as git does
+constexpr std::size_t kWrittenAtOnce = std::size_t{1} << 20U;  // bytes
+
+// What one list has.
+struct KeptText {
+  TextOnHost text;
+  std::uint64_t offset = 0;
+};
+
+// Empty where none are kept, or they can't be read.
+std::vector<std::string> TextNames(int directory) {
+  auto all = OpenOwn(directory, kTexts);
+  if (!all) return {};
+  auto names = ScannedDirectory(std::move(*all)).Names();
+  return names ? std::move(*names) : std::vector<std::string>();
+}
+
+std::string InTexts(const std::string& name) {
+  return std::string(kTexts) + "/" + name;
+}
+
+// Empty where it is not whole.
+std::vector<KeptText> ReadTextList(int texts, const FileSystemList& now) {
+  const auto text = ReadWholeFile(texts, kTextList);
+  if (!text || !text.value()) return {};
+  std::string_view whole = *text.value();
+  const auto then = TakeFileSystems(&whole);
+  if (!then) return {};
+  const Renumbering renumbering(then.value(), now);
+  std::string_view rest = whole;
+  std::string version;
+  std::uint64_t count = 0;
+  if (!TakeField(&rest, &version) || version != kTextsVersion || !TakeNumber(&rest, &count)) {
+    return {};
+  }
+  std::vector<KeptText> kept;
+  for (std::uint64_t left = count; left > 0; --left) {
+    KeptText each;
+    if (!TakeField(&rest, &each.text.path) || !TakeHostFile(&rest, &each.text.file) ||
+        !TakeNumber(&rest, &each.offset)) {
+      return {};
+    }
+    renumbering.Apply(&each.text.file);
+    kept.push_back(std::move(each));
+  }
+  if (!TakeEnd(whole, &rest, true)) return {};
+  return kept;
+}
+
+std::uint64_t BytesOf(int directory, const std::vector<std::string>& names) {
+  std::uint64_t bytes = 0;
+  for (const std::string& name : names) {
+    struct stat status {};
+    const std::string data = InTexts(name) + "/" + kTextData;
+    if (fstatat(directory, data.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0) continue;
+    bytes += static_cast<std::uint64_t>(status.st_size);
+  }
+  return bytes;
+}
+
+// nullopt: it is not that file any more, or no text.
+std::optional<std::string> TextOf(const ScannedDirectory& directory, const std::string& name,
+                                  const HostFile& file) {
+  const auto is_it = [&file](int opened) {
+    const auto node = NodeOf(opened);
+    return node && static_cast<const HostFile&>(node.value()) == file;
+  };
+  const auto opened = directory.OpenFile(name);
+  if (!opened || !is_it(opened.value().get())) return std::nullopt;
+  const int at = opened.value().get();
+  const auto beginning = ReadBytes(at, 0, std::min<std::uint64_t>(file.size, kLookedAt));
+  if (!beginning || !IsText(*beginning)) return std::nullopt;
+  auto bytes = file.size <= kLookedAt ? beginning : ReadBytes(at, 0, file.size);
+  return bytes && is_it(at) ? std::move(bytes) : std::nullopt;
+}
+
+bool WriteAll(int file, std::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t put = write(file, bytes.data(), bytes.size());
+    if (put < 0 && errno == EINTR) continue;
+    if (put <= 0) return false;
+    bytes.remove_prefix(static_cast<std::size_t>(put));
+  }
+  return true;
+}
+
+// Writes the data, and returns the text of the list; "": there was nothing to be kept.
+Result<std::string> WriteTexts(int into, const ScannedTree& host,
+                               const std::vector<TextOnHost>& texts, std::uint64_t most) {
+  const Descriptor data(
+      openat(into, kTextData, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
+  if (!data.valid()) return SystemError("openat", errno);
+  std::string entries;
+  std::string waiting;
+  std::uint64_t count = 0;
+  std::uint64_t offset = 0;
+  std::string last_parent;
+  std::optional<ScannedDirectory> in;
+  for (const TextOnHost& text : texts) {
+    if (IsStopped()) return Error{ErrorCode::kClosed, "the transaction was closed", ""};
+    if (text.file.size > kMostText || offset + text.file.size > most) continue;
+    const auto [parent, name] = SplitPath(text.path);
+    if (!in || last_parent != parent) {
+      auto opened = host.OpenIfThere(parent);
+      in = opened ? std::move(*opened) : std::nullopt;
+      last_parent = parent;
+    }
+    const auto bytes = in ? TextOf(*in, std::string(name), text.file) : std::nullopt;
+    if (!bytes) continue;
+    waiting += *bytes;
+    if (waiting.size() >= kWrittenAtOnce) {
+      if (!WriteAll(data.get(), waiting)) return SystemError("write", errno);
+      waiting.clear();
+    }
+    PutField(&entries, text.path);
+    PutHostFile(&entries, text.file);
+    PutNumber(&entries, offset);
+    offset += bytes->size();
+    ++count;
+  }
+  if (!WriteAll(data.get(), waiting)) return SystemError("write", errno);
+  if (count == 0) return std::string();
+  std::string list;
+  PutField(&list, kTextsVersion);
+  PutNumber(&list, count);
+  list += entries;
+  PutEnd(&list);
+  return list;
+}
+
+}  // namespace
+
+bool IsText(const std::string& bytes) {
+  return std::string_view(bytes).substr(0, kLookedAt).find('\0') == std::string_view::npos;
+}
+
+std::optional<std::string> ReadBytes(int file, std::uint64_t offset, std::uint64_t size) {
+  std::string bytes(size, '\0');
+  std::size_t done = 0;
+  while (done < bytes.size()) {
+    const ssize_t got =
+        pread(file, bytes.data() + done, bytes.size() - done, static_cast<off_t>(offset + done));
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) return std::nullopt;
+    done += static_cast<std::size_t>(got);
+  }
+  return bytes;
+}
+
+std::optional<Error> KeepTexts(int directory, const ScannedTree& host,
+                               const std::vector<TextOnHost>& texts,
+                               const FileSystemList& file_systems) {
+  if (texts.empty()) return std::nullopt;
+  const auto names = TextNames(directory);
+  const std::uint64_t kept = BytesOf(directory, names);
+  if (kept >= kMostKeptTexts || names.size() >= kMostTimesKept) return std::nullopt;
+  const auto id = NewId();
+  if (!id) return id.error();
+  const auto all = OpenOrMakeOwn(directory, kTexts);
+  if (!all) return all.error();
+  const std::string staged = kNewTexts + id.value();
+  const auto made = MakeOwn(all.value().get(), staged);
+  if (!made) return made.error();
+  const auto list = WriteTexts(made.value().get(), host, texts, kMostKeptTexts - kept);
+  std::optional<Error> error;
+  if (!list) error = list.error();
+  const bool is_any = list && !list.value().empty();
+  if (is_any) {
+    const std::string whole = WithFileSystems(file_systems, list.value());
+    error = ReplaceFile(made.value().get(), kTextList, whole, false);
+    if (!error) error = RenameOwn(all.value().get(), staged, id.value());
+  }
+  if (error || !is_any) static_cast<void>(RemoveOwn(all.value().get(), staged));
+  return error;
+}
+
+KeptTexts::KeptTexts(Descriptor directory, const FileSystemList& file_systems)
+    : directory_(std::move(directory)) {
+  for (const std::string& name : TextNames(directory_.get())) {
+    if (name.starts_with(kNewTexts)) continue;
+    const auto texts = OpenOwn(directory_.get(), InTexts(name));
+    if (!texts) continue;
+    for (KeptText& each : ReadTextList(texts.value().get(), file_systems)) {
+      places_.emplace(std::move(each.text.path), Place{each.text.file, name, each.offset});
+    }
+  }
+}
+
+std::optional<std::string> KeptTexts::Find(const std::string& path, const HostFile& file) const {
+  const auto [first, last] = places_.equal_range(path);
+  for (auto at = first; at != last; ++at) {
+    const Place& place = at->second;
+    if (place.file != file) continue;
+    const std::string name = InTexts(place.name) + "/" + kTextData;
+    const Descriptor data(
+        openat(directory_.get(), name.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
+    if (!data.valid()) continue;
+    if (auto bytes = ReadBytes(data.get(), place.offset, file.size)) return bytes;
+  }
+  return std::nullopt;
+}
+
+void TidyTexts(int directory, const Ledger& ledger, const FileSystemList& file_systems) {
+  const auto is_needed = [&ledger](const KeptText& each) {
+    const auto known = ledger.baselines.find(each.text.path);
+    return known != ledger.baselines.end() && known->second.host == each.text.file;
+  };
+  for (const std::string& name : TextNames(directory)) {
+    if (!name.starts_with(kNewTexts)) {
+      const auto texts = OpenOwn(directory, InTexts(name));
+      if (!texts) continue;
+      const auto kept = ReadTextList(texts.value().get(), file_systems);
+      if (std::any_of(kept.begin(), kept.end(), is_needed)) continue;
+    }
+    static_cast<void>(RemoveOwn(directory, InTexts(name)));
+  }
+}
+
+}  // namespace native_runner

@@ -1,0 +1,78 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "policy/result.h"
+#include "policy/transaction/file_systems.h"
+#include "policy/transaction/host_file.h"
+#include "supervise/os/descriptor.h"
+#include "workspace/tree/scanned_tree.h"
+
+namespace native_runner {
+
+// Texts: files that are merged by lines. Larger ones are not, nor are those with a NUL byte near
+// their beginning, as for git.
+inline constexpr std::uint64_t kMostText = std::uint64_t{8} << 20U;  // bytes of one file
+bool IsText(const std::string& bytes);
+
+// So many bytes of a file that is open for reading; nullopt where it has fewer, or can't be read.
+std::optional<std::string> ReadBytes(int file, std::uint64_t offset, std::uint64_t size);
+
+// The host's texts at paths that a transaction has changed, as they were when it was first seen to
+// have changed them: the base of a commit that merges. For a copy, which knows its changes only
+// when somebody asks, other transactions keep what they are about to replace. On disk:
+//
+//   texts/
+//     ID/          what was kept at once: whole, or not there
+//       list       the paths, and what each file was
+//       data       the contents, one behind the other
+//     new-ID/      one that was being written when its process died
+//
+// Those that a commit has merged are in merging/ until they get their places.
+//
+// What is kept is a help and no promise: where it is missing, a change of the host's is a conflict.
+// `directory`: a transaction's, open for reading. Any thread; blocks as the file system does.
+inline constexpr const char* kMergingTexts = "merging";
+
+struct TextOnHost {
+  std::string path;
+  HostFile file;  // as the host had it
+};
+
+// A transaction keeps so many bytes at most, and at so many times; what would be more is not kept.
+inline constexpr std::uint64_t kMostKeptTexts = std::uint64_t{256} << 20U;
+inline constexpr std::size_t kMostTimesKept = 1024;
+
+// Keeps those that are texts and still what they were. kSetup where the file system refuses.
+// `file_systems`: those of the files, as they are numbered now.
+std::optional<Error> KeepTexts(int directory, const ScannedTree& host,
+                               const std::vector<TextOnHost>& texts,
+                               const FileSystemList& file_systems);
+
+// Those that a transaction has kept, as they are when this is made. Movable, one owner.
+class KeptTexts {
+ public:
+  KeptTexts(Descriptor directory, const FileSystemList& file_systems);
+
+  // The text of exactly this state of a file; nullopt: it was not kept, or can't be read.
+  std::optional<std::string> Find(const std::string& path, const HostFile& file) const;
+
+ private:
+  struct Place {
+    HostFile file;
+    std::string name;  // below texts/
+    std::uint64_t offset = 0;
+  };
+  Descriptor directory_;
+  std::multimap<std::string, Place, std::less<>> places_;
+};
+
+// Removes what no baseline of the ledger is of any more, and what a death has left.
+void TidyTexts(int directory, const Ledger& ledger, const FileSystemList& file_systems);
+
+}  // namespace native_runner
