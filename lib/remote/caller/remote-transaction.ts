@@ -43,6 +43,7 @@ import { invalidState, invalidType, invalidValue, SandboxError } from "../../err
 import { expectFields, type FieldsOf } from "../../fields.js";
 import { checkSignal, onAbort } from "../../runners/abort.js";
 import { forkOptions, mergeOptions } from "../../runners/transactions/branches.js";
+import { comparedWith } from "../../runners/transactions/changes.js";
 import { isMember, registerElsewhere } from "../../runners/transactions/membership.js";
 import { deferred } from "../deferred.js";
 import { isToken } from "../subjects.js";
@@ -223,11 +224,7 @@ class RemoteTransaction implements Transaction {
   }
 
   async changes(options?: ChangesOptions): Promise<Change[]> {
-    const { since, ...rest } = options ?? {};
-    if (since === undefined) return (await this.#ask("changes", [options])) as Change[];
-    return (await this.#askWith("changes", since, "since", (run) => [
-      { ...rest, since: run },
-    ])) as Change[];
+    return (await this.#compared("changes", options)) as Change[];
   }
 
   async runs(): Promise<TransactionRun[]> {
@@ -235,11 +232,7 @@ class RemoteTransaction implements Transaction {
   }
 
   async diff(options?: DiffOptions): Promise<string> {
-    const { since, ...rest } = options ?? {};
-    if (since === undefined) return (await this.#ask("diff", [options])) as string;
-    return (await this.#askWith("diff", since, "since", (run) => [
-      { ...rest, since: run },
-    ])) as string;
+    return (await this.#compared("diff", options)) as string;
   }
 
   async commit(options?: CommitOptions): Promise<CommitReport> {
@@ -320,6 +313,17 @@ class RemoteTransaction implements Transaction {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.discard();
+  }
+
+  async #compared(
+    operation: string,
+    options: ChangesOptions | DiffOptions | undefined,
+  ): Promise<unknown> {
+    const { since, sinceFork, ...rest } = options ?? {};
+    const compared = comparedWith({ since, sinceFork });
+    if (compared === undefined) return this.#ask(operation, [options]);
+    const { field, other } = compared;
+    return this.#askWith(operation, other, field, (run) => [{ ...rest, [field]: run }]);
   }
 
   async #ask(operation: string, args: readonly unknown[] = []): Promise<unknown> {

@@ -4,7 +4,12 @@ import type {
   PackedChanges,
   TransactionHandle,
 } from "../../../types/addon-transaction.js";
-import type { Change, ChangesOptions, CommitOptions } from "../../../types/transaction.js";
+import type {
+  Change,
+  ChangesOptions,
+  CommitOptions,
+  Transaction,
+} from "../../../types/transaction.js";
 import { realPathIfAnswering } from "../../answering-path.js";
 import { invalidType, invalidValue, TransactionError } from "../../errors.js";
 import { expectFields, expectObject, type FieldsOf } from "../../fields.js";
@@ -56,22 +61,34 @@ export async function unpacked({ text, numbers }: PackedChanges): Promise<Change
   return changes;
 }
 
+type Compared = Pick<ChangesOptions, "since" | "sinceFork">;
+
+/**
+ * Returns the other transaction of a comparison, and the option that names it; undefined: none does.
+ * @throws TypeError where both options do
+ */
+export function comparedWith({
+  since,
+  sinceFork,
+}: Compared): { field: "since" | "sinceFork"; other: Transaction } | undefined {
+  if (since !== undefined && sinceFork !== undefined) {
+    throw invalidValue("Expected one of `since` and `sinceFork`, got both");
+  }
+  if (since !== undefined) return { field: "since", other: since };
+  return sinceFork === undefined ? undefined : { field: "sinceFork", other: sinceFork };
+}
+
 /**
  * Returns the other transaction of a comparison as native code takes it; undefined: none was given.
  * @throws TypeError for what is no transaction, and for two.
  */
-export function otherHandle({
-  since,
-  sinceFork,
-}: Pick<ChangesOptions, "since" | "sinceFork">):
-  | { since: TransactionHandle }
-  | { sinceFork: TransactionHandle }
-  | undefined {
-  if (sinceFork === undefined) {
-    return since === undefined ? undefined : { since: membershipOf(since, "since").handle };
-  }
-  if (since !== undefined) throw invalidValue("Expected one of `since` and `sinceFork`, got both");
-  return { sinceFork: membershipOf(sinceFork, "sinceFork").handle };
+export function otherHandle(
+  options: Compared,
+): { [Field in keyof Compared]?: TransactionHandle } | undefined {
+  const compared = comparedWith(options);
+  if (compared === undefined) return undefined;
+  const { field, other } = compared;
+  return { [field]: membershipOf(other, field).handle };
 }
 
 /** See `Transaction.changes`. */

@@ -73,6 +73,8 @@ describeUnless(whyNoNatsServer ?? whyNoBubblewrap, "a branch on a worker", () =>
       ["modified", "steps"],
     ]);
     expect(await other.changes({ since: one, paths: ["extra"] })).toHaveLength(1);
+    expect(await other.diff({ sinceFork: one, paths: ["steps"] })).not.toContain("two");
+    await expect(other.changes({ since: one, sinceFork: one })).rejects.toThrow("got both");
     expect(await other.diff({ since: one, paths: ["steps"] })).toContain("-two\n+2\n");
     expect(await main.adopt(one)).toMatchObject({
       merged: ["steps"],

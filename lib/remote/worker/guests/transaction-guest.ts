@@ -146,10 +146,12 @@ export class TransactionGuest implements Guest {
         return this.#fork(transaction, readForkRuns(own[0]), own[1] === true);
       case "changes":
       case "diff": {
-        const { since, ...options } = (own[0] ?? {}) as { since?: unknown };
-        if (since === undefined) return transaction[operation](options);
-        return this.#with<unknown>(since, "since", (other) =>
-          transaction[operation]({ ...options, since: other }),
+        const { since, sinceFork, ...options } = (own[0] ?? {}) as Record<string, unknown>;
+        const run = since ?? sinceFork;
+        if (run === undefined) return transaction[operation](options);
+        const field = since === undefined ? "sinceFork" : "since";
+        return this.#with<unknown>(run, field, (other) =>
+          transaction[operation]({ ...options, [field]: other }),
         );
       }
       case "merge":

@@ -52,7 +52,7 @@ class MergeBaseTest : public testing::Test {
   std::string Add(const std::string& name) const {
     const auto id = AddStagedBase(Own().get(), name);
     EXPECT_TRUE(id);
-    return id ? *id : "";
+    return id ? id.value() : "";
   }
   void Share(const std::string& id) const {
     EXPECT_FALSE(ShareBases(Own().get(), Open("other").get(), false, id));
