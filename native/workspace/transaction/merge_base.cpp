@@ -28,6 +28,8 @@ constexpr std::string_view kKeptVersion = "2";
 constexpr std::size_t kTimeDigits = 20;
 constexpr mode_t kOwnersAlone = 0600;
 constexpr std::size_t kBaseBlock = std::size_t{128} << 10U;
+// Of what one commit has replaced: a commit must not cost as much again.
+constexpr std::uint64_t kMostReplaced = std::uint64_t{256} << 20U;
 
 // TIME-ID, so that names are in the order of time.
 struct KeptName {
@@ -207,7 +209,7 @@ std::optional<Error> KeptPaths::Write(int directory, const About& about, const E
     Entry entry = known;
     entry.offset = at;
     entry.has_contents = false;
-    if (entry.is_file() && entry.size <= kMostBytes) {
+    if (entry.is_file() && entry.size <= std::min(kMostBytes, about.most_bytes - at)) {
       const auto [parent, name] = SplitPath(path);
       const auto in = tree.OpenIfThere(parent);
       if (!in) return in.error();
@@ -391,7 +393,7 @@ std::optional<Error> KeepReplaced(int state, const std::string& workspace,
   if (!id) return id.error();
   const auto names = KeptNames(state, kReplaced);
   if (!names) return names.error();
-  const KeptPaths::About about{NextTime(names.value()), workspace, {}};
+  const KeptPaths::About about{NextTime(names.value()), workspace, {}, kMostReplaced};
   if (auto error = WriteNew(state, kReplaced, id.value(), about, entries, host)) return error;
   return RenameOwn(state, Inside(kReplaced, kNewKept + id.value()),
                    Inside(kReplaced, TextOf({about.created_ns, id.value()})));

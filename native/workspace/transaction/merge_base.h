@@ -35,13 +35,14 @@ class KeptPaths {
   };
   using Entries = std::map<std::string, Entry, std::less<>>;
 
-  // Larger files are kept without their contents.
+  // Larger files are kept without their contents, and so are all once there is no more room.
   static constexpr std::uint64_t kMostBytes = std::uint64_t{128} << 20U;
 
   struct About {
     std::uint64_t created_ns = 0;  // CLOCK_REALTIME
     std::string workspace;         // whose paths they are
     PathFilter scope;              // of other paths nothing is known
+    std::uint64_t most_bytes = UINT64_MAX;  // of all contents; not kept
   };
 
   // Writes list and data into an empty directory that is open for reading. Contents come from
