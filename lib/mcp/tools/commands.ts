@@ -46,7 +46,7 @@ const output = v.object({
   stderr: v.string(),
   stdoutBytes: v.pipe(v.number(), v.description("All that was written.")),
   stderrBytes: v.number(),
-  truncated: v.pipe(v.boolean(), v.description("Whether stdout or stderr here is not all of it.")),
+  truncated: v.pipe(v.boolean(), v.description("Not all of the output is here.")),
   durationMs: v.number(),
   ...kDenialFields,
 });
@@ -157,7 +157,7 @@ export const start = defineTool({
   name: "start",
   title: "Start a command that goes on",
   description:
-    "Starts a command in the sandbox and returns at once; `read` gives what it writes, `stop` ends it. It ends with the server, and when changes are committed, rolled back or discarded. Commands of `run` reach a server that it is, at 127.0.0.1.",
+    "Starts a command and returns at once; `read` gives its output, `stop` ends it. It ends with the server, and when changes are committed, rolled back or discarded. `run` reaches what it serves at 127.0.0.1.",
   input: v.strictObject({
     ...kCommandFields,
     port: v.optional(
@@ -166,7 +166,7 @@ export const start = defineTool({
         v.integer(),
         v.minValue(1),
         v.maxValue(65_535),
-        v.description("Where it will listen: the answer has a URL for people."),
+        v.description("Where it will listen; gives a URL."),
       ),
     ),
   }),
@@ -204,7 +204,7 @@ const processOutput = v.object({
   process: v.string(),
   running: v.boolean(),
   output: v.pipe(v.string(), v.description("What it has written since the last look.")),
-  droppedBytes: v.pipe(v.number(), v.description("Older output that nobody has read in time.")),
+  droppedBytes: v.pipe(v.number(), v.description("Older output, not read in time.")),
   outcome: v.optional(v.string()),
   exitCode: v.optional(v.number()),
   ...kDenialFields,
