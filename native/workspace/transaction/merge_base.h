@@ -39,9 +39,9 @@ class KeptPaths {
   static constexpr std::uint64_t kMostBytes = std::uint64_t{128} << 20U;
 
   struct About {
-    std::uint64_t created_ns = 0;  // CLOCK_REALTIME
-    std::string workspace;         // whose paths they are
-    PathFilter scope;              // of other paths nothing is known
+    std::uint64_t created_ns = 0;           // CLOCK_REALTIME
+    std::string workspace;                  // whose paths they are
+    PathFilter scope;                       // of other paths nothing is known
     std::uint64_t most_bytes = UINT64_MAX;  // of all contents; not kept
   };
 
