@@ -351,8 +351,9 @@ class Workspace {
   }
 
   async #commit(branch: Branch, name: string): Promise<void> {
-    this.#log.push(`${name} commits`);
-    const end = await branch.transaction.commit().catch((error: unknown) => error);
+    const merge = this.#random() < 0.3;
+    this.#log.push(`${name} commits${merge ? ", merging" : ""}`);
+    const end = await branch.transaction.commit({ merge }).catch((error: unknown) => error);
     if (end instanceof Error) {
       expect(end, this.#told()).toBeInstanceOf(TransactionError);
       expect(end, this.#told()).toMatchObject({ code: "ERR_TRANSACTION_CONFLICT" });

@@ -62,7 +62,11 @@ Result<std::vector<Change>> ScanChanges(const ScannedTree& upper, const ScannedT
 //
 // `copy`: the copy's tree; `host`: the workspace. kSetup where something can't be read, or there
 // are more than a million changes. The trees may change meanwhile.
+//
+// `as_host`: gets what was changed and the host has by now too, which another copy may not have; of
+// what is gone in both, only the paths.
 Result<std::vector<Change>> ScanCopy(const ScannedTree& copy, const ScannedTree& host,
-                                     const CopyManifest& manifest, const Ledger& ledger);
+                                     const CopyManifest& manifest, const Ledger& ledger,
+                                     std::vector<Change>* as_host = nullptr);
 
 }  // namespace native_runner

@@ -123,8 +123,8 @@ constexpr const char* kTopPath = ".";
 class CopyScan {
  public:
   CopyScan(const ScannedTree& copy, const ScannedTree& host, const CopyManifest& manifest,
-           const Ledger& ledger)
-      : copy_(copy), manifest_(manifest), ledger_(ledger), host_(host, ledger) {}
+           const Ledger& ledger, std::vector<Change>* as_host)
+      : copy_(copy), manifest_(manifest), ledger_(ledger), host_(host, ledger), as_host_(as_host) {}
 
   Result<std::vector<Change>> Run() {
     ScanTop();
@@ -239,7 +239,10 @@ class CopyScan {
     if (failed()) return;
     const bool was_directory = nodes.before && nodes.before->is_directory();
     if (was_directory && !is_directory) hidden_.push_back(path);
-    if (host != nullptr && AreSame(nodes, name, directory, *host)) return;
+    if (host != nullptr && AreSame(nodes, name, directory, *host)) {
+      if (as_host_ != nullptr && !failed()) as_host_->push_back(ChangeOf(path, nodes));
+      return;
+    }
     Add(path, nodes, above->conflict || HasChanged(path, known, nodes.before, !is_directory));
     if (!(*now)->is_link() || failed()) return;
     auto target = Taken(directory.Target(name));
@@ -256,9 +259,18 @@ class CopyScan {
   void ScanRemoved(const std::string& path, const Baseline& baseline) {
     const auto [parent, name] = SplitPath(path);
     const auto* above = host_.StateOf(std::string(parent));
-    if (above == nullptr || !above->is_there) return;
-    const auto before = host_.Look(std::string(parent), std::string(name));
-    if (!before || failed()) return;
+    if (above == nullptr) return;
+    const auto before = above->is_there ? host_.Look(std::string(parent), std::string(name))
+                                        : std::optional<Node>();
+    if (failed()) return;
+    if (!before) {
+      if (as_host_ == nullptr) return;
+      Change gone;
+      gone.path = path;
+      gone.kind = Change::Kind::kDeleted;
+      as_host_->push_back(std::move(gone));
+      return;
+    }
     const bool conflict =
         above->conflict || HostHasChanged(baseline, before, true) || host_.HasOther(baseline, path);
     Add(path, {std::nullopt, before}, conflict);
@@ -328,14 +340,16 @@ class CopyScan {
   std::vector<std::string> hidden_;
   std::unordered_set<const Baseline*> seen_;
   std::vector<Change> changes_;
+  std::vector<Change>* as_host_;
   std::optional<Error> error_;
 };
 
 }  // namespace
 
 Result<std::vector<Change>> ScanCopy(const ScannedTree& copy, const ScannedTree& host,
-                                     const CopyManifest& manifest, const Ledger& ledger) {
-  return CopyScan(copy, host, manifest, ledger).Run();
+                                     const CopyManifest& manifest, const Ledger& ledger,
+                                     std::vector<Change>* as_host) {
+  return CopyScan(copy, host, manifest, ledger, as_host).Run();
 }
 
 }  // namespace native_runner

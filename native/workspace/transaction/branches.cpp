@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <iterator>
 #include <mutex>
 #include <set>
 #include <utility>
@@ -154,8 +155,13 @@ Result<MergeSide> Transaction::Seen() {
 
 Result<MergeSide> Transaction::SideOf(const Trees& trees) {
   const StopScope scope(&is_stopped_);
-  auto changes = ScanAll(trees);
+  // What the host has by now too is no change of a copy, and another copy may not have it.
+  std::vector<Change> as_host;
+  auto changes = copy_ ? ScanCopy(trees.upper, trees.lower, copy_->manifest(), ledger_, &as_host)
+                       : ScanAll(trees);
   if (!changes) return changes.error();
+  changes->insert(changes->end(), std::make_move_iterator(as_host.begin()),
+                  std::make_move_iterator(as_host.end()));
   auto side = Seen();
   if (side) side->changes = std::move(*changes);
   return side;

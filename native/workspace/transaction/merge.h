@@ -16,7 +16,7 @@ namespace native_runner {
 
 // One side of a merge: a transaction, as commands see its workspace. Movable.
 struct MergeSide {
-  std::vector<Change> changes;  // against the host, in the order of the paths' bytes
+  std::vector<Change> changes;  // against the host; of a copy also what the host has by now too
   std::shared_ptr<const MountedWorkspace> kept;
   ScannedTree tree;
   bool is_copy = false;  // what it has not changed is as the host had it when the copy was made
