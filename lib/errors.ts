@@ -138,7 +138,7 @@ export class TransactionError extends Error {
 
 /** Details of a {@link WaitForPortError}. */
 export type WaitForPortErrorOptions = {
-  /** The port that was waited for. */
+  /** The port in the sandbox. */
   port: number;
   /** How to fix it. */
   fix?: string | undefined;
@@ -146,11 +146,12 @@ export type WaitForPortErrorOptions = {
   outcome?: Outcome | undefined;
 };
 
-/** No process listens on a port that `waitForPort` waits for; `code` is stable. */
-export class WaitForPortError extends Error {
-  /** For programs; the only code of this class. */
-  readonly code = "ERR_SANDBOX_PORT";
-  /** The port that was waited for. */
+/** Details of a {@link ForwardError}. */
+export type ForwardErrorOptions = WaitForPortErrorOptions;
+
+/** What the errors of a sandbox's ports have. */
+abstract class PortError extends Error {
+  /** The port in the sandbox. */
   readonly port: number;
   // `declare`: an absent field must not be printed as undefined with the error.
   /** How to fix it, if known. */
@@ -158,43 +159,32 @@ export class WaitForPortError extends Error {
   /** How the process ended, if its end is the cause. */
   declare readonly outcome: Outcome | undefined;
 
-  constructor(message: string, options: WaitForPortErrorOptions) {
+  constructor(name: string, message: string, { port, fix, outcome }: WaitForPortErrorOptions) {
     super(message);
-    this.name = "WaitForPortError";
-    this.port = options.port;
-    if (options.fix !== undefined) this.fix = options.fix;
-    if (options.outcome !== undefined) this.outcome = options.outcome;
+    this.name = name;
+    this.port = port;
+    if (fix !== undefined) this.fix = fix;
+    if (outcome !== undefined) this.outcome = outcome;
   }
 }
 
-/** Details of a {@link ForwardError}. */
-export type ForwardErrorOptions = {
-  /** The port in the sandbox. */
-  port: number;
-  /** How to fix it. */
-  fix?: string | undefined;
-  /** How the process ended, if its end is the cause. */
-  outcome?: Outcome | undefined;
-};
+/** No process listens on a port that `waitForPort` waits for; `code` is stable. */
+export class WaitForPortError extends PortError {
+  /** For programs; the only code of this class. */
+  readonly code = "ERR_SANDBOX_PORT";
+
+  constructor(message: string, options: WaitForPortErrorOptions) {
+    super("WaitForPortError", message, options);
+  }
+}
 
 /** A port can't be forwarded into a sandbox; `code` is stable. */
-export class ForwardError extends Error {
+export class ForwardError extends PortError {
   /** For programs; the only code of this class. */
   readonly code = "ERR_SANDBOX_FORWARD";
-  /** The port in the sandbox. */
-  readonly port: number;
-  // `declare`: an absent field must not be printed as undefined with the error.
-  /** How to fix it, if known. */
-  declare readonly fix: string | undefined;
-  /** How the process ended, if its end is the cause. */
-  declare readonly outcome: Outcome | undefined;
 
   constructor(message: string, options: ForwardErrorOptions) {
-    super(message);
-    this.name = "ForwardError";
-    this.port = options.port;
-    if (options.fix !== undefined) this.fix = options.fix;
-    if (options.outcome !== undefined) this.outcome = options.outcome;
+    super("ForwardError", message, options);
   }
 }
 

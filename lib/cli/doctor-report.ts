@@ -237,7 +237,7 @@ function toolsOf({ bubblewrap }: RuntimeConfig): DoctorTools {
   return { tools: found?.tools ?? [], leftOut: found?.leftOut ?? [] };
 }
 
-/** Whether commands can have a family of devices. */
+/** Says whether this host can give commands a family of devices. */
 type DoctorDevices = { family: string; available: boolean; reason?: string; fix?: string };
 
 /** Plans a run with each family: that looks for its nodes, and starts nothing. */

@@ -4,7 +4,7 @@ import type { MergeOptions, Transaction } from "../../types/transaction.js";
 import { ReviewFailure } from "./failure.js";
 import type { Review, ReviewState } from "./review.js";
 
-/** Whether a branch's tests passed, as the host has found. */
+/** The result of a branch's tests, as the host has found it. */
 export type TestsOfBranch = "passed" | "failed";
 
 /** A branch to be shown. */

@@ -19,7 +19,7 @@ export type ReviewBranch = {
   transaction: Transaction;
   /** The page's name for it, of 1 to 100 characters. Default: its id. */
   name?: string | undefined;
-  /** Whether its tests passed. Default: not told. */
+  /** The result of its tests. Default: none is shown. */
   tests?: "passed" | "failed" | undefined;
 };
 

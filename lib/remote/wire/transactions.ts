@@ -1,4 +1,4 @@
-/** What callers and workers say about transactions, checked where it arrives, with a ceiling for each field. Pure. */
+/** Schemas of the messages about transactions: the receiver checks each, with a ceiling for every field. Pure. */
 
 import * as v from "valibot";
 

@@ -44,14 +44,7 @@ constexpr const char* kHostLink = "both have changed where the link leads";
 
 std::optional<std::uint64_t> DigestOfText(const std::string& text) {
   const Descriptor file(memfd_create("text", MFD_CLOEXEC));
-  if (!file.valid()) return std::nullopt;
-  std::size_t done = 0;
-  while (done < text.size()) {
-    const ssize_t put = write(file.get(), text.data() + done, text.size() - done);
-    if (put < 0 && errno == EINTR) continue;
-    if (put <= 0) return std::nullopt;
-    done += static_cast<std::size_t>(put);
-  }
+  if (!file.valid() || !WriteBytes(file.get(), text)) return std::nullopt;
   return DigestOf(file.get());
 }
 

@@ -97,16 +97,6 @@ std::optional<std::string> TextOf(const ScannedDirectory& directory, const std::
   return bytes && is_it(at) ? std::move(bytes) : std::nullopt;
 }
 
-bool WriteAll(int file, std::string_view bytes) {
-  while (!bytes.empty()) {
-    const ssize_t put = write(file, bytes.data(), bytes.size());
-    if (put < 0 && errno == EINTR) continue;
-    if (put <= 0) return false;
-    bytes.remove_prefix(static_cast<std::size_t>(put));
-  }
-  return true;
-}
-
 // Writes the data, and returns the text of the list; "": there was nothing to be kept.
 Result<std::string> WriteTexts(int into, const ScannedTree& host,
                                const std::vector<TextOnHost>& texts, std::uint64_t most) {
@@ -132,7 +122,7 @@ Result<std::string> WriteTexts(int into, const ScannedTree& host,
     if (!bytes) continue;
     waiting += *bytes;
     if (waiting.size() >= kWrittenAtOnce) {
-      if (!WriteAll(data.get(), waiting)) return SystemError("write", errno);
+      if (!WriteBytes(data.get(), waiting)) return SystemError("write", errno);
       waiting.clear();
     }
     PutField(&entries, text.path);
@@ -141,7 +131,7 @@ Result<std::string> WriteTexts(int into, const ScannedTree& host,
     offset += bytes->size();
     ++count;
   }
-  if (!WriteAll(data.get(), waiting)) return SystemError("write", errno);
+  if (!WriteBytes(data.get(), waiting)) return SystemError("write", errno);
   if (count == 0) return std::string();
   std::string list;
   PutField(&list, kTextsVersion);
@@ -155,6 +145,16 @@ Result<std::string> WriteTexts(int into, const ScannedTree& host,
 
 bool IsText(const std::string& bytes) {
   return std::string_view(bytes).substr(0, kLookedAt).find('\0') == std::string_view::npos;
+}
+
+bool WriteBytes(int file, std::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t put = write(file, bytes.data(), bytes.size());
+    if (put < 0 && errno == EINTR) continue;
+    if (put <= 0) return false;
+    bytes.remove_prefix(static_cast<std::size_t>(put));
+  }
+  return true;
 }
 
 std::optional<std::string> ReadBytes(int file, std::uint64_t offset, std::uint64_t size) {

@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "policy/result.h"
@@ -22,6 +23,9 @@ bool IsText(const std::string& bytes);
 
 // So many bytes of a file that is open for reading; nullopt where it has fewer, or can't be read.
 std::optional<std::string> ReadBytes(int file, std::uint64_t offset, std::uint64_t size);
+
+// Writes all bytes where the file stands; false, with errno, where it can't.
+bool WriteBytes(int file, std::string_view bytes);
 
 // The host's texts at paths that a transaction has changed, as they were when it was first seen to
 // have changed them: the base of a commit that merges. For a copy, which knows its changes only

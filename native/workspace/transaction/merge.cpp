@@ -438,14 +438,9 @@ class Applier {
       const int flags = O_WRONLY | O_NOFOLLOW | O_CLOEXEC | (is_own ? O_TRUNC : O_CREAT | O_EXCL);
       const Descriptor opened(openat(at, last.c_str(), flags, S_IRUSR | S_IWUSR));
       if (!opened.valid()) return Failed(file.path, "open", errno);
-      std::size_t done = 0;
-      while (done < file.contents->size()) {
-        const ssize_t put =
-            write(opened.get(), file.contents->data() + done, file.contents->size() - done);
-        if (put < 0 && errno == EINTR) continue;
-        if (put <= 0) return Failed(file.path, "write", errno);
-        done += static_cast<std::size_t>(put);
-      }
+      const std::string_view bytes(reinterpret_cast<const char*>(file.contents->data()),
+                                   file.contents->size());
+      if (!WriteBytes(opened.get(), bytes)) return Failed(file.path, "write", errno);
     }
     if (fchmodat(at, last.c_str(), file.mode & kModeBits, 0) == 0) return std::nullopt;
     return Failed(file.path, "chmod", errno);

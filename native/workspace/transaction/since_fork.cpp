@@ -9,6 +9,7 @@
 #include "workspace/changes/patch.h"
 #include "workspace/changes/same_file.h"
 #include "workspace/copy/copy_entry.h"
+#include "workspace/transaction/kept_texts.h"
 #include "workspace/transaction/merge_base.h"
 #include "workspace/transaction/own_files.h"
 #include "workspace/transaction/transaction.h"
@@ -69,13 +70,7 @@ class PartedTree {
     const Descriptor file(
         openat(at, name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
     if (!file.valid()) return Failed(path, "open", errno);
-    std::size_t done = 0;
-    while (done < contents->size()) {
-      const ssize_t put = write(file.get(), contents->data() + done, contents->size() - done);
-      if (put < 0 && errno == EINTR) continue;
-      if (put <= 0) return Failed(path, "write", errno);
-      done += static_cast<std::size_t>(put);
-    }
+    if (!WriteBytes(file.get(), *contents)) return Failed(path, "write", errno);
     return std::nullopt;
   }
 

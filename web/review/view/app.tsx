@@ -20,7 +20,7 @@ import { useMedia } from "../use-media.js";
 import { useReview } from "../use-review.js";
 import { useViewed } from "../use-viewed.js";
 import { counted, shown } from "../words.js";
-import { ChangeList } from "./change-list.js";
+import { ChangeList, FilterRow } from "./change-list.js";
 import { type ChangeActions, ChangeView } from "./change-view.js";
 import { Thread } from "./comments.js";
 import { Dialog, KeysDialog } from "./dialogs.js";
@@ -348,18 +348,11 @@ export function App({ choices, setChoices, onBranches }: AppProperties) {
         <nav aria-label="changed files">
           {notable.length === 0 && !isOver && <p>Nothing was changed.</p>}
           {notable.length > 0 && (
-            <div class="all">
-              <input
-                type="search"
-                aria-label="filter by name"
-                placeholder="Filter by name…"
-                value={filter}
-                onInput={({ currentTarget }) => setFilter(currentTarget.value)}
-              />
-              <button type="button" onClick={() => toggle(listed.map(({ path }) => path))}>
-                Choose all, or none
-              </button>
-            </div>
+            <FilterRow
+              filter={filter}
+              onFilter={setFilter}
+              onChooseAll={() => toggle(listed.map(({ path }) => path))}
+            />
           )}
           {filter !== "" && (
             <p class="facts" role="status">

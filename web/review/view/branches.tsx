@@ -14,7 +14,7 @@ import { useMedia } from "../use-media.js";
 import { counted, letterOf, shown } from "../words.js";
 import { Names } from "./app.js";
 import { BranchColumns } from "./branch-columns.js";
-import { ChangeList } from "./change-list.js";
+import { ChangeList, FilterRow } from "./change-list.js";
 import { Dialog } from "./dialogs.js";
 import { measured } from "./header.js";
 import { Slot, Stack, scrollToChange } from "./stack.js";
@@ -350,18 +350,11 @@ export function BranchesView({ facts, columns, seen, load, onReview }: Propertie
         <nav aria-label="changed files">
           {notable.length === 0 && <p>No branch has changed anything.</p>}
           {notable.length > 0 && (
-            <div class="all">
-              <input
-                type="search"
-                aria-label="filter by name"
-                placeholder="Filter by name…"
-                value={filter}
-                onInput={({ currentTarget }) => setFilter(currentTarget.value)}
-              />
-              <button type="button" onClick={() => toggle(listed.map(({ path }) => path))}>
-                Choose all, or none
-              </button>
-            </div>
+            <FilterRow
+              filter={filter}
+              onFilter={setFilter}
+              onChooseAll={() => toggle(listed.map(({ path }) => path))}
+            />
           )}
           <ChangeList
             rows={rows}

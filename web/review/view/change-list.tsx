@@ -207,3 +207,29 @@ export function ChangeList({ rows, changes, current, ...rest }: Properties) {
     </section>
   );
 }
+
+/** The row above the list: shows fewer files by their names, and chooses all that are shown, or none. */
+export function FilterRow({
+  filter,
+  onFilter,
+  onChooseAll,
+}: {
+  filter: string;
+  onFilter: (filter: string) => void;
+  onChooseAll: () => void;
+}) {
+  return (
+    <div class="all">
+      <input
+        type="search"
+        aria-label="filter by name"
+        placeholder="Filter by name…"
+        value={filter}
+        onInput={({ currentTarget }) => onFilter(currentTarget.value)}
+      />
+      <button type="button" onClick={onChooseAll}>
+        Choose all, or none
+      </button>
+    </div>
+  );
+}

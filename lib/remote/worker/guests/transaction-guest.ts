@@ -44,7 +44,7 @@ const kNothing = { sent: [0, 0] as [number, number], rest: [] };
 
 type Request<Way extends TransactionRequest["way"]> = Extract<TransactionRequest, { way: Way }>;
 
-/** What a worker has for further transactions of a caller. */
+/** A worker's room for further transactions of a caller. */
 export type Room = {
   /** Most slots that the caller's tenant can have at once. */
   mostSlots: number;
@@ -52,7 +52,7 @@ export type Room = {
   isDraining(): boolean;
 };
 
-/** What a transaction of a caller needs of its worker. */
+/** The parts of a worker that a caller's transaction uses. */
 export type TransactionNeeds = {
   host: Host;
   bounded: Bounded;
