@@ -28,6 +28,7 @@ constexpr std::string_view kKeptVersion = "2";
 constexpr std::size_t kTimeDigits = 20;
 constexpr mode_t kOwnersAlone = 0600;
 constexpr std::size_t kBaseBlock = std::size_t{128} << 10U;
+constexpr std::uint64_t kAbandonedNs = 3'600'000'000'000;  // an hour
 // Of what one commit has replaced: a commit must not cost as much again.
 constexpr std::uint64_t kMostReplaced = std::uint64_t{256} << 20U;
 
@@ -185,6 +186,20 @@ Result<KeptPaths::Entry> EntryAt(const ScannedTree& tree, const std::string& pat
     if (target) entry.target = target.value();
   }
   return entry;
+}
+
+// Removes what processes were writing that have died: another one's is not that old.
+void RemoveAbandoned(int state) {
+  auto all = OpenOwn(state, kReplaced);
+  if (!all) return;
+  const auto names = ScannedDirectory(std::move(*all)).Names();
+  if (!names) return;
+  for (const std::string& name : names.value()) {
+    if (!name.starts_with(kNewKept)) continue;
+    const auto kept = KeptNameOf(name.substr(std::string_view(kNewKept).size()));
+    if (kept && kept->added_ns + kAbandonedNs > NowNs()) continue;
+    static_cast<void>(RemoveOwn(state, Inside(kReplaced, name)));
+  }
 }
 
 Result<std::optional<KeptPaths>> ReadKept(int directory, const char* all, const KeptName& name) {
@@ -394,9 +409,12 @@ std::optional<Error> KeepReplaced(int state, const std::string& workspace,
   const auto names = KeptNames(state, kReplaced);
   if (!names) return names.error();
   const KeptPaths::About about{NextTime(names.value()), workspace, {}, kMostReplaced};
-  if (auto error = WriteNew(state, kReplaced, id.value(), about, entries, host)) return error;
-  return RenameOwn(state, Inside(kReplaced, kNewKept + id.value()),
-                   Inside(kReplaced, TextOf({about.created_ns, id.value()})));
+  const std::string name = TextOf({about.created_ns, id.value()});
+  const std::string staged = Inside(kReplaced, kNewKept + name);
+  auto error = WriteNew(state, kReplaced, name, about, entries, host);
+  if (!error) error = RenameOwn(state, staged, Inside(kReplaced, name));
+  if (error) static_cast<void>(RemoveOwn(state, staged));
+  return error;
 }
 
 bool HasReplaced(int state) {
@@ -427,6 +445,7 @@ void TidyReplaced(int state, const std::string& workspace, std::optional<std::ui
     const bool is_others = kept && kept.value() && kept.value()->about().workspace != workspace;
     if (!is_others) static_cast<void>(RemoveOwn(state, Inside(kReplaced, TextOf(name))));
   }
+  RemoveAbandoned(state);
   static_cast<void>(unlinkat(state, kReplaced, AT_REMOVEDIR));  // stays while something is in it
 }
 

@@ -110,7 +110,7 @@ bool TidyBases(int directory);
 //
 //   replaced/        in the state directory
 //     TIME-ID/       what was there before TIME: see KeptPaths
-//     new-ID/        one that was being written when its process died
+//     new-TIME-ID/   one that was being written
 //
 // Keeps what `host` has at these paths. `state` is open for reading. kSetup where the file system
 // refuses: a merge would take what is committed for unchanged.
@@ -119,8 +119,9 @@ std::optional<Error> KeepReplaced(int state, const std::string& workspace,
 bool HasReplaced(int state);
 // All paths at which commits have replaced something.
 Result<std::set<std::string>> ReplacedPaths(int state, const std::string& workspace);
-// Removes what is older than all transactions of its workspace. `oldest_ns`: when the oldest one
-// was made; nullopt: there are not two.
+// Removes what is older than all transactions of its workspace, and what deaths have left half
+// written an hour ago or more. `oldest_ns`: when the oldest one was made; nullopt: there are not
+// two.
 void TidyReplaced(int state, const std::string& workspace, std::optional<std::uint64_t> oldest_ns);
 
 // The third side of a merge of two transactions. Movable, one owner, any thread.

@@ -176,6 +176,25 @@ TEST_F(MergeBaseTest, WhatACommitHasReplacedIsTheBaseOfWhatWasAsOnTheHost) {
   EXPECT_FALSE(HasReplaced(state.get()));
 }
 
+TEST_F(MergeBaseTest, WhatADeathHasLeftOfACommitsFilesGoesLater) {
+  const std::string now = std::to_string(NowNs());
+  const std::string recent = "state/replaced/new-" + std::string(20 - now.size(), '0') + now + "-b";
+  const std::string old = "state/replaced/new-00000000000000000001-a";
+  for (const std::string& name : {old, recent})
+    fs::create_directories(place_.Path(name));
+  TidyReplaced(Open("state").get(), "/work", 1);
+  EXPECT_FALSE(place_.Has(old));
+  EXPECT_TRUE(place_.Has(recent));  // another process may be writing it
+}
+
+TEST_F(MergeBaseTest, WhatCantBeKeptOfACommitsFilesIsAnError) {
+  const Descriptor state = Open("state");
+  place_.Write("state/replaced", "in the way");
+  EXPECT_TRUE(KeepReplaced(state.get(), "/work", {Removed("gone")}, Tree()));  // an error
+  fs::remove(place_.Path("state/replaced"));
+  EXPECT_FALSE(KeepReplaced(state.get(), "/work", {Removed("gone")}, Tree()));  // the control
+}
+
 TEST_F(MergeBaseTest, TextsAreFoundByTheExactStateOfTheirFile) {
   place_.Write("tree/text", "text");
   place_.Write("tree/binary", std::string("a\0b", 3));
