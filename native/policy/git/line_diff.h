@@ -1,7 +1,9 @@
 #pragma once
 
+#include <concepts>
 #include <cstddef>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -15,8 +17,10 @@ struct LineChange {
   std::size_t new_end = 0;
 };
 
-// Returns the lines, each with its newline; the last may have none.
+// Returns the lines, each with its newline; the last may have none. They are parts of `text`, which
+// must live as long as they do.
 std::vector<std::string_view> SplitLines(std::string_view text);
+void SplitLines(std::same_as<std::string> auto&& temporary) = delete;
 
 // Returns the changes from `before` to `after`, in order, none adjacent to another. Always correct
 // and usually short. Matches lines that each text has once first (patience diff), and the ranges

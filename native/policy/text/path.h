@@ -1,5 +1,6 @@
 #pragma once
 
+#include <concepts>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -12,8 +13,9 @@ namespace native_runner {
 // components do not count.
 
 // Returns the components of a path, without "." and with ".." resolved; ".." at the root stays at
-// the root.
+// the root. They are parts of `path`, which must live as long as they do.
 std::vector<std::string_view> PathComponents(std::string_view path);
+void PathComponents(std::same_as<std::string> auto&& temporary) = delete;
 
 // Returns "/" and the components joined by "/".
 std::string NormalPath(std::string_view path);

@@ -379,7 +379,8 @@ Descriptor OpenInFolder(const Workspace& folder, const std::string& path) {
   int directory = folder.directory.get();
   if (SamePath(folder.path, path)) return Descriptor(fcntl(directory, F_DUPFD_CLOEXEC, 0));
   Descriptor entered;
-  for (const std::string_view each : PathComponents(path.substr(folder.path.size()))) {
+  const std::string_view below = std::string_view(path).substr(folder.path.size());
+  for (const std::string_view each : PathComponents(below)) {
     constexpr int kFlags = O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
     entered = Descriptor(openat(directory, std::string(each).c_str(), kFlags));
     if (!entered.valid()) break;
