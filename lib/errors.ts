@@ -99,20 +99,22 @@ export function invalidValue(message: string, cause?: unknown): TypeError {
 }
 
 /**
- * A transaction can't be committed, a commit can't be undone, or a checkpoint can't be made; the host's files
- * are unchanged.
+ * A transaction can't be committed, a commit can't be undone, a checkpoint can't be made, or there is no room for a
+ * command; the host's files are unchanged.
  */
 export class TransactionError extends Error {
   /**
    * ERR_TRANSACTION_CONFLICT: the host, or the other side of a merge, has changed the same files. ERR_TRANSACTION_PROTECTED: a changed file
    * is run by code of the host on its own. ERR_TRANSACTION_UNEXPECTED: a change differs from what was
-   * expected. ERR_TRANSACTION_BUSY: a command runs in the transaction.
+   * expected. ERR_TRANSACTION_BUSY: a command runs in the transaction. ERR_TRANSACTION_FULL: the transactions of the
+   * workspace hold as much as `maxTransactionBytes` allows.
    */
   readonly code:
     | "ERR_TRANSACTION_CONFLICT"
     | "ERR_TRANSACTION_PROTECTED"
     | "ERR_TRANSACTION_UNEXPECTED"
-    | "ERR_TRANSACTION_BUSY";
+    | "ERR_TRANSACTION_BUSY"
+    | "ERR_TRANSACTION_FULL";
   /** The paths that caused the error, relative to the workspace. */
   readonly paths: readonly string[];
   /** The changes at these paths; empty for an undo and a merge. */

@@ -141,6 +141,7 @@ export type {
   ResumeOptions,
   TransactionBackend,
   TransactionOptions,
+  TransactionSpace,
 } from "../types/transaction-options.js";
 export { AuditLog } from "./audit-log/audit-log.js";
 export { readAuditLog } from "./audit-log/entries.js";

@@ -340,6 +340,13 @@ export const kBubblewrap = {
     doc: 'whether runs get sandboxes that are [cloned from a template](prewarming.md#clones); `"never"`: only new ones and prewarmed ones',
     worker: { by: "only", value: "never", at: 8 },
   },
+  maxTransactionBytes: {
+    value: { kind: "count", least: 1 },
+    shown: "none",
+    doc: "most bytes that all [transactions](transactions.md) of the workspace in one directory hold on disk together. A warning comes at 80%; beyond it, commands, forks and checkpoints are refused; see [Space](transactions/space.md)",
+    config: { default: undefined },
+    worker: { by: "atMost" },
+  },
 } as const satisfies RowsFor<Omit<BubblewrapNativeRunnerOptions, Common>>;
 
 /** Options of Landlock's runner alone. */

@@ -9,7 +9,12 @@ import type {
   DiffOptions,
   Transaction,
 } from "./transaction.js";
-import type { CopyProgress, ListedTransaction, TransactionBackend } from "./transaction-options.js";
+import type {
+  CopyProgress,
+  ListedTransaction,
+  TransactionBackend,
+  TransactionSpace,
+} from "./transaction-options.js";
 
 /** A transaction of a workspace, initially not open. Its calls work on other threads. */
 export interface TransactionHandle {
@@ -138,6 +143,12 @@ export type OpenedTransaction = {
 export type NativeListedTransaction = Omit<ListedTransaction, "createdAt"> & {
   /** Milliseconds since 1970. */
   createdMs: number;
+};
+
+/** What transactions hold; `totalBytes`: all together, each file once. */
+export type NativeSpaceReport = {
+  each: (TransactionSpace & { id: string })[];
+  totalBytes: number;
 };
 
 /** The request of a commit; `protectedNames`: files that code of the host runs on its own; `homes`: of this user. */

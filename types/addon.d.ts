@@ -6,7 +6,11 @@
 
 import type { WorkspaceFilesHandle, WorkspaceFilesOptions } from "./addon-files.js";
 import type { LeaseHandle, NativeRequest, NativeSpawnRequest } from "./addon-request.js";
-import type { NativeListedTransaction, TransactionHandle } from "./addon-transaction.js";
+import type {
+  NativeListedTransaction,
+  NativeSpaceReport,
+  TransactionHandle,
+} from "./addon-transaction.js";
 import type { LeaseOptions } from "./lease.js";
 import type { ConnectionEvent } from "./metrics.js";
 import type { BubblewrapProcessSandboxOptions, ProcessSandboxCommand } from "./process-sandbox.js";
@@ -427,6 +431,11 @@ export interface NativeAddon {
    * misuse.
    */
   listTransactions(options: { directory: string }): Promise<NativeListedTransaction[]>;
+  /** Measures the transactions on disk, of one workspace (its real path) or all, on another thread. Throws on misuse. */
+  measureTransactions(options: {
+    directory: string;
+    workspace?: string;
+  }): Promise<NativeSpaceReport>;
   LandlockSession: new (
     options: Omit<LandlockNativeRunnerOptions, "transaction">,
     session: Omit<SessionOptions, "from">,

@@ -180,6 +180,13 @@ export type BubblewrapNativeRunnerOptions = RunnerOptions &
      * each run has its `start`. Default "auto".
      */
     clone?: CloneMode | undefined;
+    /**
+     * Most bytes, an integer >= 1, that all transactions of this workspace in one directory hold on disk together. A
+     * `process` warning comes at 80%. Beyond it commands, forks, checkpoints, merges and new transactions reject with
+     * {@link TransactionError} ERR_TRANSACTION_FULL, while commits and discards go on. A command that runs is not ended.
+     * Default: no bound.
+     */
+    maxTransactionBytes?: number | undefined;
   };
 
 /** State of a runner's prewarmed sandboxes; counts since the runner was created. */

@@ -56,6 +56,25 @@ export type ResumeOptions = {
 export type ListTransactionsOptions = {
   /** See {@link TransactionOptions}; a missing directory has no transactions and is not created. */
   directory?: string | undefined;
+  /** Tells what each holds on disk, in `space`: that looks at each of its files. Default false. */
+  sizes?: boolean | undefined;
+};
+
+/**
+ * What a transaction holds on disk, in bytes as the file system allocates them. Extents that files share by a reflink
+ * count in each.
+ */
+export type TransactionSpace = {
+  /** Of what nothing else holds: `discard` frees them. */
+  bytes: number;
+  /** Of files that other transactions hold too, or what commits have replaced, by hard links. */
+  sharedBytes: number;
+  /** Of both: what commands have changed in the workspace, or the copy in which they change files. */
+  changesBytes: number;
+  /** Of both: its checkpoints. */
+  checkpointsBytes: number;
+  /** Of both: its home, with the caches. */
+  homeBytes: number;
 };
 
 /** A transaction as stored on disk. */
@@ -84,4 +103,6 @@ export type ListedTransaction = {
   recovered?: NonNullable<Transaction["recovered"]>;
   /** Set if part of it was committed; `undo` could take that commit back. */
   committed?: true;
+  /** Present if `sizes` was asked for, unless it was removed meanwhile. */
+  space?: TransactionSpace;
 };

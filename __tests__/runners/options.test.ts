@@ -50,6 +50,7 @@ describe.each(["with", "without"])("%s an addon", (which) => {
       prewarm: undefined,
       prewarmIdleMs: 60_000,
       clone: "auto",
+      maxTransactionBytes: undefined,
     });
     expect({ ...new LandlockNativeRunner({ shadowDir: "/w" }) }).toEqual({
       shadowDir: "/w",
@@ -104,6 +105,7 @@ describe.each(["with", "without"])("%s an addon", (which) => {
       prewarm: 0,
       prewarmIdleMs: 5,
       clone: "never",
+      maxTransactionBytes: 5,
     };
     expect({ ...new BubblewrapNativeRunner(options) }).toEqual(options);
     const landlock: LandlockNativeRunnerOptions = {

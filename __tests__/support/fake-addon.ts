@@ -24,6 +24,7 @@ import type {
   CommitAnswer,
   NativeCheckpoint,
   NativeListedTransaction,
+  NativeSpaceReport,
   OpenedTransaction,
   PackedChanges,
   TransactionHandle,
@@ -129,6 +130,8 @@ export class FakeAddon {
   };
   /** What there is on disk. */
   listed: NativeListedTransaction[] = [];
+  /** The answer of `measureTransactions`. */
+  space: NativeSpaceReport = { each: [], totalBytes: 0 };
   /** What opens a transaction that is a copy. */
   copies: ((options: OpenOptions) => Promise<OpenedTransaction>) | undefined;
   undoConflicts: string[] = [];
@@ -388,6 +391,10 @@ export class FakeAddon {
         fake.reported.push(["list", options]);
         if (fake.openFailure) throw fake.openFailure;
         return fake.listed;
+      },
+      async measureTransactions(options) {
+        fake.reported.push(["measure", options]);
+        return fake.space;
       },
       answerNetworkQuestion: (question, answer) =>
         void fake.reported.push(["answer", question, answer]),

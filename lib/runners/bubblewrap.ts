@@ -31,6 +31,7 @@ import { completed, kAllOfBubblewrap } from "../options.js";
 import { Supervised } from "./supervised.js";
 import { SessionRunner } from "./supervised-runner.js";
 import { extractMembership } from "./transactions/membership.js";
+import { takeMaxTransactionBytes } from "./transactions/space.js";
 import { Transactions } from "./transactions/transactions.js";
 
 /** Paths that a runner mounts read-only by default; the addon's DefaultRoBinds. */
@@ -90,6 +91,8 @@ export class BubblewrapNativeRunner extends SessionRunner {
   readonly prewarmIdleMs: number;
   /** Enables cloning sandboxes from a template. Default "auto". */
   readonly clone: CloneMode;
+  /** Most bytes that the transactions of the workspace hold together; undefined: no bound. */
+  readonly maxTransactionBytes: number | undefined;
 
   readonly #supervised: Supervised;
   readonly #transactions: Transactions;
@@ -102,6 +105,7 @@ export class BubblewrapNativeRunner extends SessionRunner {
     if (own.caches !== undefined) own.caches = frozenCopy(own.caches);
     checkCacheNames(own.caches);
     const sink = takeAuditLog(own);
+    const maxTransactionBytes = takeMaxTransactionBytes(own);
     const taken = extractMembership(own);
     if (taken !== undefined) {
       own.prewarm = 0; // a commit ends prewarmed sandboxes of the transaction's own pool only
@@ -129,7 +133,11 @@ export class BubblewrapNativeRunner extends SessionRunner {
     );
     this.extractMembership(taken);
     this.#supervised = supervised;
-    this.#transactions = new Transactions(own, { counts: supervised.meter.transactions, sink });
+    this.#transactions = new Transactions(own, {
+      counts: supervised.meter.transactions,
+      sink,
+      maxBytes: maxTransactionBytes,
+    });
     this.shadowDir = own.shadowDir;
     const all = completed(own, kAllOfBubblewrap);
     this.bwrapPath = all.bwrapPath;
@@ -152,6 +160,7 @@ export class BubblewrapNativeRunner extends SessionRunner {
     this.prewarm = all.prewarm;
     this.prewarmIdleMs = all.prewarmIdleMs;
     this.clone = all.clone;
+    this.maxTransactionBytes = maxTransactionBytes;
   }
 
   /**

@@ -29,7 +29,7 @@ export abstract class SupervisedRunner implements NativeRunner {
   ) {
     this.#supervised = supervised;
     this.#files = new NativeWorkspaceFiles(workspace, transaction, (hasWaited) =>
-      supervised.ready(hasWaited),
+      supervised.ready(hasWaited, false),
     );
   }
 

@@ -51,9 +51,10 @@ function loadOrFailure(): { addon: NativeAddon } | { failure: unknown } {
 
 /**
  * Precondition for starting a call; undefined: none. `hasWaited`: the caller has already waited for an
- * earlier result of this function, and the precondition may have changed meanwhile.
+ * earlier result of this function, and the precondition may have changed meanwhile. `isRun`, by default true: it starts
+ * a command or a session; false: it is a call of `files`.
  */
-export type Ready = (hasWaited?: boolean) => Promise<void> | undefined;
+export type Ready = (hasWaited?: boolean, isRun?: boolean) => Promise<void> | undefined;
 
 /** Knows what sandboxes show of the user's home and tools: the same object as long as that is the same. */
 export type HomeKeeper = { current(): NativeHomeView };

@@ -76,6 +76,8 @@ export type BubblewrapConfig = {
   tools?: SandboxTools | undefined;
   /** The host's package caches that commands find, copy-on-write. Default "none". */
   caches?: SandboxCaches | undefined;
+  /** Most bytes that the transactions of the workspace hold together; an integer >= 1. Default: no bound. */
+  maxTransactionBytes?: number | undefined;
   /** The isolation mode. Default "strict". */
   isolation: IsolationMode;
   /** Additional security layers inside the sandbox. Default none. */

@@ -47,6 +47,22 @@ it("tells of each in a line", () => {
 `);
 });
 
+it("tells what each holds, if that was measured", () => {
+  const parts = { changesBytes: 0, checkpointsBytes: 0, homeBytes: 0 };
+  const all = [
+    listed({ space: { bytes: 1536, sharedBytes: 0, ...parts } }),
+    listed({ id: "000000000001", space: { bytes: 0, sharedBytes: 2 ** 30, ...parts } }),
+    listed({ id: "000000000002" }), // it has been removed meanwhile
+  ];
+  expect(
+    listText(all, kNow, false),
+  ).toBe(`ID            STATE   OPENED   SIZE                WORKSPACE
+4be8c0f1a297  closed  1 h ago  1.5 KiB             /srv/project
+000000000001  closed  1 h ago  0 B + 1 GiB shared  /srv/project
+000000000002  closed  1 h ago                      /srv/project
+`);
+});
+
 it("says that there are none", () => {
   expect(listText([], kNow, true)).toBe("no transactions\n");
 });

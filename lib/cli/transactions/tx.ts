@@ -7,7 +7,7 @@ import { join, resolve } from "node:path";
 import { type Command, Option, type OutputConfiguration } from "commander";
 import pc from "picocolors";
 import type { MergeOptions, MergeReport, Transaction } from "../../../types/transaction.js";
-import type { ListedTransaction } from "../../../types/transaction-options.js";
+import type { ListedTransaction, TransactionSpace } from "../../../types/transaction-options.js";
 import { changeSummary, counted, diffText } from "../../change-text.js";
 import { TransactionError } from "../../errors.js";
 import { loadAddon } from "../../native.js";
@@ -16,7 +16,7 @@ import { covers, realPathOr } from "../../paths.js";
 import { stateDirectory } from "../../protected-paths.js";
 import type { BubblewrapNativeRunner } from "../../runners/bubblewrap.js";
 import { listTransactions } from "../../runners/transactions/transactions.js";
-import { visibleLine } from "../../text.js";
+import { formatSize, visibleLine } from "../../text.js";
 import { withAllowProtected, withAuditOption, withStateDirectory } from "../options.js";
 import { CliError, printError, wantsColors, watchOutput } from "../terminal.js";
 import { count, directory, finiteDuration, path } from "../values.js";
@@ -90,6 +90,7 @@ Examples:
       .configureOutput(say(`tx ${name}`));
   withFilters(add("list", "those on disk, the oldest first"))
     .option("--newer-than <time>", "only those opened within it: 2h, 7d", finiteDuration)
+    .option("--sizes", "tell what each holds on disk, which takes a look at all of its files")
     .action(actions.txList);
   withPaths(add("show", "what one has changed").argument("<id>", kId)).action(actions.txShow);
   withPaths(
@@ -149,7 +150,7 @@ type TxOptions = PlaceOptions & { json?: boolean };
 /** Options that select transactions; times in milliseconds. */
 type TxFilters = { workspace?: string; olderThan?: number; newerThan?: number };
 /** Options of `list`. */
-type TxListOptions = TxOptions & TxFilters;
+type TxListOptions = TxOptions & TxFilters & { sizes?: boolean };
 /** Options of `prune`. */
 type TxPruneOptions = TxOptions & Omit<TxFilters, "newerThan"> & { dryRun?: boolean };
 /** Options of `show`, `diff` and `commit`. */
@@ -187,7 +188,10 @@ async function selected(options: TxListOptions): Promise<Found[]> {
   const { workspace, olderThan = 0, newerThan = Number.POSITIVE_INFINITY } = options;
   const below = workspace === undefined ? undefined : realPathOr(resolve(workspace)); // it may be gone
   const now = Date.now();
-  const listed = await listTransactions(directoryOption(options));
+  const listed = await listTransactions({
+    ...directoryOption(options),
+    sizes: options.sizes === true,
+  });
   return listed
     .filter((each) => {
       const ms = now - each.createdAt.getTime();
@@ -220,7 +224,7 @@ export async function txPrune(options: TxPruneOptions): Promise<void> {
   watchOutput();
   const isMeant = (each: Found) =>
     each.state !== "open" && (each.gone || options.olderThan !== undefined);
-  const found = (await selected(options)).filter(isMeant);
+  const found = (await selected({ ...options, sizes: true })).filter(isMeant);
   const pruned: Found[] = [];
   const left: Found[] = [];
   for (const each of found) {
@@ -228,8 +232,12 @@ export async function txPrune(options: TxPruneOptions): Promise<void> {
     (isPruned ? pruned : left).push(each);
     if (!options.json) process.stdout.write(`${prunedLine(each, isPruned, options)}\n`);
   }
+  const freed = pruned.reduce((sum, { space }) => sum + (space?.bytes ?? 0), 0);
   if (options.json) print({ dryRun: options.dryRun === true, pruned, left });
   else if (found.length === 0) process.stdout.write("nothing to prune\n");
+  else if (pruned.length > 0) {
+    process.stdout.write(`${options.dryRun ? "would free" : "freed"} ${formatSize(freed)}\n`);
+  }
 }
 
 function prunedLine(each: Found, isPruned: boolean, { dryRun }: TxPruneOptions): string {
@@ -470,6 +478,12 @@ function ending(path: string, room: number): string {
 
 const kShortestPath = 16;
 
+/** What its removal frees, and what it shares with others. */
+function sizeWords({ bytes, sharedBytes }: TransactionSpace): string {
+  const shared = sharedBytes === 0 ? "" : ` + ${formatSize(sharedBytes)} shared`;
+  return `${formatSize(bytes)}${shared}`;
+}
+
 const kRecovered: Record<NonNullable<ListedTransaction["recovered"]>, string> = {
   "rolled-back": "(a commit is to be rolled back)",
   completed: "(a commit is to be completed)",
@@ -512,11 +526,12 @@ export function listText(
   const colors = pc.createColors(useColors);
   const paint = { open: colors.green, closed: (text: string) => text, torn: colors.red };
   const rows = asTree(listed).map(({ found, depth }) => {
-    const { id, state, createdAt, workspace, recovered, committed, gone } = found;
+    const { id, state, createdAt, workspace, recovered, committed, gone, space } = found;
     return {
       id: depth === 0 ? id : `${"  ".repeat(Math.min(depth, kDeepest) - 1)}└ ${id}`,
       state,
       age: age(now - createdAt.getTime()),
+      size: space === undefined ? "" : sizeWords(space),
       path: visibleLine(workspace),
       notes: [
         gone ? "(the workspace is gone)" : "",
@@ -529,15 +544,20 @@ export function listText(
   });
   const width = Math.max("OPENED".length, ...rows.map((row) => row.age.length));
   const idWidth = Math.max(...rows.map((row) => row.id.length));
-  const before = `${"ID".padEnd(idWidth)}  STATE   ${"OPENED".padEnd(width)}  `;
+  const longestSize = Math.max(...rows.map((row) => row.size.length));
+  const sizeWidth = longestSize === 0 ? 0 : Math.max("SIZE".length, longestSize);
+  const sizeCells = (size: string) => (sizeWidth === 0 ? [] : [size.padEnd(sizeWidth)]);
+  const headings = ["ID".padEnd(idWidth), "STATE ", "OPENED".padEnd(width), ...sizeCells("SIZE")];
+  const before = `${headings.join("  ")}  `;
   const room = columns - before.length;
-  const lines = rows.map(({ id, state, age, path, notes }) => {
+  const lines = rows.map(({ id, state, age, size, path, notes }) => {
     const note =
       notes === "" ? "" : room < path.length + notes.length + 1 ? `\n  ${notes}` : ` ${notes}`;
     const cells = [
       id.padEnd(idWidth),
       paint[state](state.padEnd(6)),
       age.padEnd(width),
+      ...sizeCells(size),
       ending(path, room),
     ];
     return `${cells.join("  ")}${note}`;

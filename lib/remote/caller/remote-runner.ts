@@ -17,6 +17,7 @@ import type { BatchOptions, NativeSession, SessionOptions } from "../../../types
 import type { Transaction } from "../../../types/transaction.js";
 import type {
   ListedTransaction,
+  ListTransactionsOptions,
   ResumeOptions,
   TransactionOptions,
 } from "../../../types/transaction-options.js";
@@ -163,10 +164,14 @@ export class RemoteNativeRunner implements NativeRunner {
 
   /**
    * Returns the transactions of this workspace on one worker: the worker that answers first, if the pool has several.
+   *
+   * @throws (rejects) TypeError on an invalid option.
    */
-  async transactions(): Promise<ListedTransaction[]> {
+  async transactions(
+    options: Pick<ListTransactionsOptions, "sizes"> = {},
+  ): Promise<ListedTransaction[]> {
     this.#expectOpen();
-    return listTransactions(this.#place);
+    return listTransactions(this.#place, options);
   }
 
   /**

@@ -36,6 +36,7 @@ import type {
 } from "../../../types/transaction.js";
 import type {
   ListedTransaction,
+  ListTransactionsOptions,
   ResumeOptions,
   TransactionOptions,
 } from "../../../types/transaction-options.js";
@@ -120,9 +121,18 @@ export async function resumeTransaction(
   return RemoteTransaction.open(place, { way: "resume", id, options: own }, name);
 }
 
+const kListOptions: FieldsOf<Pick<ListTransactionsOptions, "sizes">> = { sizes: true };
+
 /** See `RemoteNativeRunner.transactions`. */
-export async function listTransactions(place: RemotePlace): Promise<ListedTransaction[]> {
-  const { value, worker } = await place.answer("transaction", { input: { way: "list" } });
+export async function listTransactions(
+  place: RemotePlace,
+  options: Pick<ListTransactionsOptions, "sizes">,
+): Promise<ListedTransaction[]> {
+  expectFields(options, "options", kListOptions);
+  const { sizes = false } = options;
+  if (typeof sizes !== "boolean") throw invalidType("sizes", "a boolean", sizes);
+  const input = { way: "list", ...(sizes && { sizes }) };
+  const { value, worker } = await place.answer("transaction", { input });
   const listed = value as ListedTransaction[];
   return listed.map(({ id, parent, ...each }) => ({
     ...each,

@@ -23,7 +23,7 @@ const options = v.looseObject({});
 const request = v.variant("way", [
   v.object({ way: v.literal("open"), options }),
   v.object({ way: v.literal("resume"), id, options }),
-  v.object({ way: v.literal("list") }),
+  v.object({ way: v.literal("list"), sizes: v.optional(v.boolean()) }),
   /** Hold a slot for a fork of the transaction that is the caller's run `of`. */
   v.object({ way: v.literal("fork"), of: run }),
 ]);

@@ -11,6 +11,7 @@ import type { BatchOptions, NativeSession, SessionOptions } from "../../../types
 import type { Transaction } from "../../../types/transaction.js";
 import type {
   ListedTransaction,
+  ListTransactionsOptions,
   ResumeOptions,
   TransactionOptions,
 } from "../../../types/transaction-options.js";
@@ -91,7 +92,7 @@ export type RunnerPlace = Place & {
   openSession(options: SessionOptions): Promise<NativeSession>;
   openTransaction(options: TransactionOptions): Promise<Transaction>;
   resumeTransaction(id: string, options?: ResumeOptions): Promise<Transaction>;
-  transactions(): Promise<ListedTransaction[]>;
+  transactions(options?: ListTransactionsOptions): Promise<ListedTransaction[]>;
   warm(): Promise<number>;
   explain(input: NativeExecInput): Promise<BubblewrapExplanation>;
 };

@@ -39,6 +39,7 @@ import {
 } from "./changes.js";
 import { type Member, type Membership, membershipOf, registerMembership } from "./membership.js";
 import { TransactionRecords, TransactionRuns } from "./records.js";
+import type { SpaceBound } from "./space.js";
 import { stoppedAtExit } from "./stopped-at-exit.js";
 
 const kMostName = 256;
@@ -84,6 +85,7 @@ export class WorkspaceTransaction extends SessionRunner implements Transaction {
   readonly #onEnd = new Set<() => void>();
   #discarded: Promise<void> | undefined;
   readonly #workspace: string;
+  readonly #space: SpaceBound | undefined;
 
   /** @param directory holds the transactions. */
   constructor(
@@ -96,6 +98,7 @@ export class WorkspaceTransaction extends SessionRunner implements Transaction {
       caches,
       resume,
       othersLooked,
+      space,
     }: {
       counts: TransactionCounts;
       directory: string;
@@ -104,6 +107,8 @@ export class WorkspaceTransaction extends SessionRunner implements Transaction {
       resume: (id: string) => Promise<Transaction>;
       /** Resolves once the runner's other transactions have noted what they have changed. */
       othersLooked: () => Promise<void>;
+      /** Of all of its workspace in the directory; undefined: they have no bound. */
+      space: SpaceBound | undefined;
     },
   ) {
     // A sandbox that is made ahead would miss what the host installs until it is used.
@@ -131,7 +136,7 @@ export class WorkspaceTransaction extends SessionRunner implements Transaction {
     supervised.home = new HomeSource(runner, home);
     supervised.secrets = networkOption(runner.network).secrets;
     supervised.meter.watch(() => this.#ended());
-    supervised.ready = (hasWaited = false) => this.#ready(hasWaited);
+    supervised.ready = (hasWaited, isRun) => this.#ready(hasWaited, isRun);
     const { meter } = supervised;
     meter.transaction = id;
     meter.recordTo(sink);
@@ -150,6 +155,7 @@ export class WorkspaceTransaction extends SessionRunner implements Transaction {
     this.#othersLooked = othersLooked;
     this.#supervised = supervised;
     this.#workspace = runner.shadowDir;
+    this.#space = space;
     this.#handle = handle;
     this.#protectedNames = protectedNames;
     registerMembership(this, {
@@ -158,7 +164,7 @@ export class WorkspaceTransaction extends SessionRunner implements Transaction {
       state: () => this.#state,
       looked: async () => this.#looking,
       home,
-      ready: (hasWaited = false) => this.#ready(hasWaited),
+      ready: (hasWaited, isRun) => this.#ready(hasWaited, isRun),
       join: (member) => {
         this.#members.add(member);
         member.meter.transaction = id;
@@ -255,6 +261,7 @@ export class WorkspaceTransaction extends SessionRunner implements Transaction {
       const made = await this.#native(() =>
         this.#turns.alone(async () => {
           this.#expectIdle();
+          await this.#space?.expectRoom({ id: this.id, bytes: (space) => space.changesBytes });
           return stoppedAtExit(this.#handle, () => this.#handle.checkpoint(given));
         }),
       );
@@ -308,6 +315,11 @@ export class WorkspaceTransaction extends SessionRunner implements Transaction {
   /** All of them, or none. */
   async #makeForks(count: number): Promise<Transaction[]> {
     const made: Transaction[] = [];
+    await this.#space?.expectRoom({
+      id: this.id,
+      // Once more for what they come from, which all share.
+      bytes: ({ changesBytes, homeBytes }) => (count + 1) * changesBytes + count * homeBytes,
+    });
     try {
       while (made.length < count) {
         const id = await stoppedAtExit(this.#handle, () => this.#handle.fork());
@@ -350,6 +362,7 @@ export class WorkspaceTransaction extends SessionRunner implements Transaction {
           const planned = await plan();
           // Also where nothing is left to do: what was decided is no conflict again.
           if (planned.merged.length + planned.conflicts.length > 0) {
+            await this.#space?.expectRoom({ id: from.id, bytes: (space) => space.changesBytes });
             const merge = { ...planned.request, from: other, ...(paths && { paths }) };
             await this.#handle.merge(merge);
           }
@@ -383,8 +396,10 @@ export class WorkspaceTransaction extends SessionRunner implements Transaction {
    * Delays new calls while an operation has the transaction exclusively, and lets them see the host's current
    * files.
    */
-  #ready(hasWaited: boolean): Promise<void> | undefined {
+  #ready(hasWaited = false, isRun = true): Promise<void> | undefined {
     if (this.#isClosed) return undefined; // the call itself reports it
+    const needsRoom = isRun ? this.#space?.ready() : undefined;
+    if (needsRoom) return needsRoom;
     if (hasWaited) return this.#turns.taken();
     const others = this.#turns.asked();
     return others || this.#isStale() ? this.#becomeReady(others) : undefined;
@@ -494,6 +509,7 @@ export class WorkspaceTransaction extends SessionRunner implements Transaction {
   #ended(): void {
     this.#wake();
     this.#look();
+    this.#space?.changed();
   }
 
   #wake(): void {

@@ -20,6 +20,7 @@ import { loadAddon } from "../../native.js";
 import { kProtectedNames, stateDirectory } from "../../protected-paths.js";
 import { checkSignal, onAbort } from "../abort.js";
 import { membershipOf } from "./membership.js";
+import { SpaceBound } from "./space.js";
 import { stoppedAtExit } from "./stopped-at-exit.js";
 import { type TransactionPolicy, WorkspaceTransaction } from "./transaction.js";
 
@@ -32,7 +33,14 @@ const kOptions: FieldsOf<TransactionOptions> = {
   onProgress: true,
   signal: true,
 };
-const kListOptions: FieldsOf<ListTransactionsOptions> = { directory: true };
+const kListOptions: FieldsOf<ListTransactionsOptions> = { directory: true, sizes: true };
+/** Most bytes of a workspace that is copied, if no other number is given; the addon has the same. */
+const kMostCopied = 2 * 1024 ** 3;
+
+/** True for the addon's error of a copy that would exceed `maxBytes`. */
+const isTooLargeToCopy = (error: unknown) =>
+  error instanceof Error && error.message.includes(" bytes (maxBytes)");
+const kCopyNeedsMore = ", and a copy of the workspace needs more than is left";
 
 function namedDirectory(directory: unknown): string {
   if (directory !== undefined && typeof directory !== "string") {
@@ -49,17 +57,19 @@ export async function listTransactions(
   options: ListTransactionsOptions = {},
 ): Promise<ListedTransaction[]> {
   expectFields(options, "options", kListOptions);
+  const { sizes = false } = options;
+  if (typeof sizes !== "boolean") throw invalidType("sizes", "a boolean", sizes);
   const directory = namedDirectory(options.directory);
   try {
     const waits = untilAnswering(directory);
     if (waits) await waits;
     const listed = await loadAddon().listTransactions({ directory });
-    return listed.map(({ id, workspace, createdMs, ...rest }) => ({
-      id,
-      workspace,
-      createdAt: new Date(createdMs),
-      ...rest,
-    }));
+    const measured = sizes ? (await loadAddon().measureTransactions({ directory })).each : [];
+    const spaces = new Map(measured.map(({ id, ...space }) => [id, space]));
+    return listed.map(({ id, workspace, createdMs, ...rest }) => {
+      const space = spaces.get(id);
+      return { id, workspace, createdAt: new Date(createdMs), ...rest, ...(space && { space }) };
+    });
   } catch (error) {
     throw fromNative(error);
   }
@@ -73,19 +83,30 @@ type TransactionsOf = {
   counts?: TransactionCounts;
   /** Records their actions. Default: none. */
   sink?: AuditSink | undefined;
+  /** Most bytes that all of one workspace hold together. Default: no bound. */
+  maxBytes?: number | undefined;
 };
 
 export class Transactions {
   readonly #policy: TransactionPolicy;
   readonly #counts: TransactionCounts;
+  readonly #maxBytes: number | undefined;
+  /** By their directories. */
+  readonly #bounds = new Map<string, SpaceBound>();
   readonly #open = new Set<WeakRef<WorkspaceTransaction>>();
   #isClosed = false;
 
   /** @param runner the runner's own copy of its options. */
   constructor(runner: TransactionPolicy["runner"], its: TransactionsOf = {}) {
-    const { protectedNames = kProtectedNames, counts = new TransactionCounts(), sink } = its;
+    const {
+      protectedNames = kProtectedNames,
+      counts = new TransactionCounts(),
+      sink,
+      maxBytes,
+    } = its;
     this.#policy = { runner, protectedNames, sink };
     this.#counts = counts;
+    this.#maxBytes = maxBytes;
   }
 
   /** See `BubblewrapNativeRunner.openTransaction`. */
@@ -97,7 +118,15 @@ export class Transactions {
     const wanted = { ...this.#optionsOf(own), ...(maxBytes !== undefined && { maxBytes }) };
     return this.#take(
       wanted.directory,
-      (handle, shared) => making.open(handle, { ...wanted, ...shared }),
+      async (handle, shared) => {
+        const bound = this.#boundOf(wanted.directory);
+        const room = (await bound?.expectRoom()) ?? Number.POSITIVE_INFINITY;
+        const asked = { ...wanted, ...shared };
+        if (room >= (maxBytes ?? kMostCopied)) return making.open(handle, asked);
+        return making.open(handle, { ...asked, maxBytes: room }).catch((error: unknown) => {
+          throw isTooLargeToCopy(error) ? bound?.full(kCopyNeedsMore) : error;
+        });
+      },
       (transaction) => transaction.discard(),
     );
   }
@@ -154,6 +183,7 @@ export class Transactions {
         resume,
         // A commit replaces what they have changed: then it is too late to tell what it was.
         othersLooked: () => this.#looked(),
+        space: this.#boundOf(directory),
       };
       const transaction = new WorkspaceTransaction(handle, this.#policy, opened, its);
       if (this.#isClosed) await leave(transaction); // it opened while the runner was being closed
@@ -169,6 +199,15 @@ export class Transactions {
   async close(): Promise<void> {
     this.#isClosed = true;
     await Promise.allSettled([...this.#open].map((open) => open.deref()?.close()));
+  }
+
+  #boundOf(directory: string): SpaceBound | undefined {
+    if (this.#maxBytes === undefined) return undefined;
+    const { shadowDir } = this.#policy.runner;
+    const bound =
+      this.#bounds.get(directory) ?? new SpaceBound(this.#maxBytes, shadowDir, directory);
+    this.#bounds.set(directory, bound);
+    return bound;
   }
 
   async #looked(): Promise<void> {

@@ -520,10 +520,33 @@ Napi::Value List(const Napi::CallbackInfo& info) {
   return promise == nullptr ? info.Env().Undefined() : Napi::Value(info.Env(), promise);
 }
 
+// Promises what the transactions hold that the options name.
+Napi::Value Measure(const Napi::CallbackInfo& info) {
+  Reader reader(info.Env());
+  std::string directory;
+  std::string workspace;
+  Fields::Of(reader, info[0], {"options", ""}, [&directory, &workspace](Fields& fields) {
+    directory = fields.RequiredString("directory");
+    workspace = fields.String("workspace").value_or("");
+  });
+  if (reader.failed()) return info.Env().Undefined();
+  const auto work = [directory = std::move(directory),
+                     workspace = std::move(workspace)]() -> Result<MakeValue> {
+    auto report = MeasureTransactions(directory, workspace);
+    if (!report) return report.error();
+    return MakeValue([report = std::move(*report)](ValueBuilder& builder) {
+      return SpaceValue(builder, report);
+    });
+  };
+  napi_value promise = DoInBackground(info.Env(), work);
+  return promise == nullptr ? info.Env().Undefined() : Napi::Value(info.Env(), promise);
+}
+
 }  // namespace
 
 void DefineTransactionList(Napi::Env env, Napi::Object exports) {
   exports.Set("listTransactions", Napi::Function::New(env, List, "listTransactions"));
+  exports.Set("measureTransactions", Napi::Function::New(env, Measure, "measureTransactions"));
 }
 
 }  // namespace native_runner

@@ -17,7 +17,7 @@ void DefineTransaction(Napi::Env env, Napi::Object exports, EnvironmentState* st
 // value is a fault of the reader.
 std::shared_ptr<Transaction> ReadTransaction(Reader& reader, const Napi::Value& value);
 
-// Defines `listTransactions` of types/addon.d.ts on `exports`.
+// Defines `listTransactions` and `measureTransactions` of types/addon.d.ts on `exports`.
 void DefineTransactionList(Napi::Env env, Napi::Object exports);
 
 }  // namespace native_runner

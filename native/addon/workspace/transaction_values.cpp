@@ -178,6 +178,28 @@ napi_value ListedValue(ValueBuilder& builder, const ListedTransaction& listed) {
   return value;
 }
 
+napi_value SpaceValue(ValueBuilder& builder, const SpaceReport& report) {
+  const auto number = [&builder](napi_value value, const char* key, std::uint64_t bytes) {
+    builder.Set(value, key, builder.Number(static_cast<double>(bytes)));
+  };
+  std::vector<napi_value> values;
+  values.reserve(report.each.size());
+  for (const TransactionSpace& space : report.each) {
+    napi_value value = builder.Object();
+    builder.Set(value, "id", builder.String(space.id));
+    number(value, "bytes", space.bytes);
+    number(value, "sharedBytes", space.shared_bytes);
+    number(value, "changesBytes", space.changes_bytes);
+    number(value, "checkpointsBytes", space.checkpoints_bytes);
+    number(value, "homeBytes", space.home_bytes);
+    values.push_back(value);
+  }
+  napi_value value = builder.Object();
+  builder.Set(value, "each", builder.Array(values));
+  number(value, "totalBytes", report.total_bytes);
+  return value;
+}
+
 napi_value OpenedValue(ValueBuilder& builder, const Transaction& opened) {
   napi_value value = builder.Object();
   builder.Set(value, "id", builder.String(opened.id()));

@@ -9,6 +9,7 @@
 #include "addon/values/value_builder.h"
 #include "policy/transaction/change.h"
 #include "policy/transaction/transaction_record.h"
+#include "workspace/transaction/space.h"
 #include "workspace/transaction/transaction.h"
 #include "workspace/transaction/transaction_directory.h"
 
@@ -40,6 +41,9 @@ napi_value CheckpointsValue(ValueBuilder& builder, const std::vector<CheckpointR
 
 // Makes an element of listTransactions: NativeListedTransaction in types/addon-transaction.d.ts.
 napi_value ListedValue(ValueBuilder& builder, const ListedTransaction& listed);
+
+// Makes the result of measureTransactions: NativeSpaceReport in types/addon-transaction.d.ts.
+napi_value SpaceValue(ValueBuilder& builder, const SpaceReport& report);
 
 // Makes the description of an open transaction: OpenedTransaction in types/addon-transaction.d.ts.
 // JavaScript thread.

@@ -3,7 +3,10 @@ import { realpath } from "node:fs/promises";
 import type { NativeExecInput, WaitForPortOptions } from "../../../../types/public.js";
 import type { NativeSession, SessionOptions } from "../../../../types/session.js";
 import type { MergeOptions, Transaction } from "../../../../types/transaction.js";
-import type { ListedTransaction } from "../../../../types/transaction-options.js";
+import type {
+  ListedTransaction,
+  ListTransactionsOptions,
+} from "../../../../types/transaction-options.js";
 import { invalidValue, SandboxError } from "../../../errors.js";
 import { deferred } from "../../deferred.js";
 import { kPieceOperation, LongAnswers } from "../../wire/channel.js";
@@ -234,7 +237,8 @@ export class TransactionGuest implements Guest {
     try {
       const input = readRequest(given);
       if (input.way === "list") {
-        return { value: toPlain(await ownOf(this.#runner), "transactions"), ...kNothing };
+        const own = await ownOf(this.#runner, { sizes: input.sizes });
+        return { value: toPlain(own, "transactions"), ...kNothing };
       }
       const isFork = input.way === "fork";
       const transaction = await (isFork ? this.#awaitFork(input) : this.#open(input));
@@ -286,9 +290,12 @@ export class TransactionGuest implements Guest {
 }
 
 /** Returns the transactions of this workspace; those of other workspaces are hidden from the caller. */
-async function ownOf(runner: RunnerPlace): Promise<ListedTransaction[]> {
+async function ownOf(
+  runner: RunnerPlace,
+  options: ListTransactionsOptions = {},
+): Promise<ListedTransaction[]> {
   const workspace = await realpath(runner.shadowDir);
-  return (await runner.transactions()).filter((each) => each.workspace === workspace);
+  return (await runner.transactions(options)).filter((each) => each.workspace === workspace);
 }
 
 /** A place that can open sessions. */
