@@ -96,6 +96,8 @@ export interface TransactionHandle {
       paths?: readonly string[];
     },
   ): Promise<void>;
+  /** Removes the files that the last merge or rollback has replaced; other calls go on meanwhile. */
+  sweep(): Promise<void>;
   /** Keeps the transaction on disk. No effect if it is not open. */
   close(): Promise<void>;
   /** Removes the transaction. Its commands must have ended. */

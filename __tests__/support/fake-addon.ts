@@ -324,6 +324,7 @@ export class FakeAddon {
       async merge(request: object) {
         fake.reported.push(["merge", request]);
       }
+      async sweep() {}
       async checkpoint({ name = "" }: { name?: string }) {
         fake.reported.push(["checkpoint", name]);
         const made = { id: `00000000000${fake.checkpoints.length}`, name, createdMs: 1000 };

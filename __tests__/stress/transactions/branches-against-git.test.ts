@@ -74,6 +74,12 @@ function changed(base: Tree, random: Random, side: string): Tree {
   return tree;
 }
 
+function addConflict(sides: Record<string, Tree>): void {
+  for (const [side, tree] of Object.entries(sides)) {
+    tree.set("a.txt", { lines: [`${side} alone`], isExecutable: false });
+  }
+}
+
 const textOf = ({ lines }: { lines: string[] }) => lines.map((each) => `${each}\n`).join("");
 
 /** A script that makes the one tree the other. */
@@ -159,6 +165,7 @@ describeSandboxed("random branches", () => {
         const base = newTree(random);
         const ours = changed(base, random, "ours");
         const theirs = changed(base, random, "theirs");
+        if (round === 0) addConflict({ ours, theirs }); // the control: the others may all be merged
         const workspace = tempDirectory();
         put(workspace, base);
         const runner = new BubblewrapNativeRunner({ shadowDir: workspace, prewarm: 0 });

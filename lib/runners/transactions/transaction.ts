@@ -286,7 +286,7 @@ export class WorkspaceTransaction extends SessionRunner implements Transaction {
             throw invalidValue(`there is no checkpoint ${JSON.stringify(id)} any more`);
           }
           await this.#endRuns();
-          await this.#handle.rollback({ id });
+          await this.#handle.rollback({ id }).finally(() => this.#sweep());
         }),
       );
     });
@@ -364,7 +364,7 @@ export class WorkspaceTransaction extends SessionRunner implements Transaction {
           if (planned.merged.length + planned.conflicts.length > 0) {
             await this.#space?.expectRoom({ id: from.id, bytes: (space) => space.changesBytes });
             const merge = { ...planned.request, from: other, ...(paths && { paths }) };
-            await this.#handle.merge(merge);
+            await this.#handle.merge(merge).finally(() => this.#sweep());
           }
           return planned;
         }),
@@ -431,6 +431,11 @@ export class WorkspaceTransaction extends SessionRunner implements Transaction {
       this.#looksAgain = false;
       await this.#handle.look().catch(() => {}); // `changes` reports the error
     }
+  }
+
+  /** Nobody waits for it: what fails, or a death ends, the next merge or rollback does. */
+  #sweep(): void {
+    this.#handle.sweep().catch(() => {});
   }
 
   /** True if no command runs in the transaction and no session is open. */

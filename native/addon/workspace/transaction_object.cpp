@@ -150,6 +150,7 @@ class TransactionObject : public Napi::ObjectWrap<TransactionObject> {
                         InstanceMethod<&TransactionObject::Fork>("fork"),
                         InstanceMethod<&TransactionObject::PlanMerge>("planMerge"),
                         InstanceMethod<&TransactionObject::Merge>("merge"),
+                        InstanceMethod<&TransactionObject::Sweep>("sweep"),
                         InstanceMethod<&TransactionObject::Close>("close"),
                         InstanceMethod<&TransactionObject::Discard>("discard")},
                        state);
@@ -443,6 +444,13 @@ class TransactionObject : public Napi::ObjectWrap<TransactionObject> {
                      if (auto error = transaction->Merge(*other, request)) return *error;
                      return Nothing();
                    });
+  }
+
+  Napi::Value Sweep(const Napi::CallbackInfo& info) {
+    return Promise(info, [transaction = place_->transaction]() -> Result<MakeValue> {
+      if (transaction) transaction->Sweep();
+      return Nothing();
+    });
   }
 
   Napi::Value Close(const Napi::CallbackInfo& info) {

@@ -282,6 +282,7 @@ void Transaction::TakeBaselines(const Ledger& others, const ScannedTree& host,
 
 std::optional<Error> Transaction::Merge(Transaction& other, const MergeRequest& request) {
   if (auto error = CheckOther(other)) return error;
+  const std::lock_guard sweep(sweep_mutex_);
   const std::scoped_lock lock(mutex_, other.mutex_);
   const auto trees = OpenTrees();
   if (!trees) return trees.error();
@@ -331,6 +332,7 @@ std::optional<Error> Transaction::Merge(Transaction& other, const MergeRequest& 
     return WithFileSystems(directory_.file_systems(), EncodeLedger(ledger));
   };
   auto error = ReplaceChanges(at, directory_.kept_names(), fill);
+  LeaveToSweep();
   if (!error) error = TakeMounted();
   static_cast<void>(Mount());  // where that fails, `Freshen` says why
   if (error) return error;

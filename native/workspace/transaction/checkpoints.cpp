@@ -349,7 +349,6 @@ std::optional<Error> Finish(int transaction, const CheckpointNames& names, const
   if (unlinkat(transaction, kMark, 0) != 0) return SystemError("unlinkat", errno);
   // It is done, whatever comes of this: of a mark that a loss of power brings back, nothing.
   static_cast<void>(fsync(transaction));
-  static_cast<void>(RemoveLeftovers(transaction, names));  // else the next one does it
   return std::nullopt;
 }
 
@@ -418,11 +417,17 @@ std::string NextTree(const CheckpointNames& names) {
   return Next(names.tree);
 }
 
+void RemoveReplaced(int transaction, const CheckpointNames& names) {
+  if (NeedsRollback(transaction)) return;  // one that has still to be completed needs them
+  static_cast<void>(RemoveLeftovers(transaction, names));  // else the next one does it
+}
+
 Result<bool> RecoverRollback(int transaction, const CheckpointNames& names) {
   const auto mark = ReadWholeFile(transaction, kMark);
   if (!mark) return mark.error();
   if (mark.value()) {
     if (auto error = Finish(transaction, names, *mark.value())) return *error;
+    RemoveReplaced(transaction, names);
     return true;
   }
   if (auto error = RemoveLeftovers(transaction, names)) return *error;

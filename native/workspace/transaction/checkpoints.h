@@ -90,6 +90,10 @@ std::optional<Error> RollBackTo(int transaction, const CheckpointNames& names,
 std::optional<Error> ReplaceChanges(int transaction, const CheckpointNames& names,
                                     const std::function<Result<std::string>(int tree)>& fill);
 
+// Removes what was there before one of these two, which takes as long as it has files, and which
+// the next of them does else. Not while that runs.
+void RemoveReplaced(int transaction, const CheckpointNames& names);
+
 // The name that the tree has until it takes the place; and that of a directory for what an overlay
 // over it needs, which goes afterwards.
 std::string NextTree(const CheckpointNames& names);

@@ -317,8 +317,22 @@ Result<std::vector<std::string>> Transaction::Undo() {
   return std::vector<std::string>();
 }
 
+// What was replaced last.
+void Transaction::LeaveToSweep() {
+  auto own = DuplicateOf(directory_.descriptor());
+  if (own) replaced_ = std::move(*own);
+}
+
+void Transaction::Sweep() {
+  const std::lock_guard sweep(sweep_mutex_);
+  const Descriptor directory = std::move(replaced_);
+  if (directory.valid()) RemoveReplaced(directory.get(), directory_.kept_names());
+}
+
 void Transaction::Close() {
   Stop();
+  const std::lock_guard sweep(sweep_mutex_);
+  replaced_.Close();
   const std::lock_guard lock(mutex_);
   is_closed_ = true;
   fresh_->current()->Set(nullptr);
@@ -333,6 +347,8 @@ void Transaction::Close() {
 
 std::optional<Error> Transaction::Discard() {
   Stop();
+  const std::lock_guard sweep(sweep_mutex_);
+  replaced_.Close();
   const std::lock_guard lock(mutex_);
   is_closed_ = true;
   fresh_->current()->Set(nullptr);
@@ -381,6 +397,7 @@ Result<std::vector<CheckpointRecord>> Transaction::Checkpoints() {
 }
 
 std::optional<Error> Transaction::RollBack(const std::string& id) {
+  const std::lock_guard sweep(sweep_mutex_);
   const std::lock_guard lock(mutex_);
   const auto trees = OpenTrees();
   if (!trees) return trees.error();
@@ -394,6 +411,7 @@ std::optional<Error> Transaction::RollBack(const std::string& id) {
     return error;
   }
   auto error = RollBackTo(at, directory_.kept_names(), id, directory_.file_systems());
+  LeaveToSweep();
   if (!error) error = TakeMounted();
   static_cast<void>(Mount());  // where that fails, `Freshen` says why
   return error;

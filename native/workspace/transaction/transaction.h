@@ -179,6 +179,11 @@ class Transaction {
   // other one had changed when that was planned is no change of its own for the next merge.
   std::optional<Error> Merge(Transaction& other, const MergeRequest& request);
 
+  // Removes the files that the last merge or rollback has replaced. Nobody has to wait for it:
+  // other calls, but those that replace files, go on meanwhile. If it is not called, the next does
+  // it.
+  void Sweep();
+
   // Makes what only reports, and the look before a commit or a checkpoint, fail with kClosed soon.
   // Any thread; waits for nothing. For good: the transaction can only be closed or discarded then.
   void Stop() {
@@ -242,6 +247,7 @@ class Transaction {
   void KeepBeforeCommit(const Trees& trees, const std::vector<Change>& changes) const;
   void KeepBeforeUndo(const Trees& trees) const;
   void TidyMerges() const;
+  void LeaveToSweep();
   Result<Trees> OpenTrees() const;
   Result<CommitResult> Choose(const Trees& trees, const CommitRequest& request);
   static Result<std::shared_ptr<Transaction>> OpenOverlay(const Options& options,
@@ -275,6 +281,8 @@ class Transaction {
   }
 
   std::atomic<bool> is_stopped_ = false;
+  std::mutex sweep_mutex_;  // is taken before the other one
+  Descriptor replaced_;     // its directory, where something is to be swept
   std::mutex mutex_;
   TransactionDirectory directory_;
   std::vector<CacheOverlay> caches_;
