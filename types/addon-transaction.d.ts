@@ -96,7 +96,7 @@ export interface TransactionHandle {
       paths?: readonly string[];
     },
   ): Promise<void>;
-  /** Removes the files that the last merge or rollback has replaced; other calls go on meanwhile. */
+  /** Removes the files that the last merge or rollback has replaced; merges and rollbacks wait, other calls go on. */
   sweep(): Promise<void>;
   /** Keeps the transaction on disk. No effect if it is not open. */
   close(): Promise<void>;

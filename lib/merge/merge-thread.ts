@@ -8,6 +8,8 @@ import { builtFile } from "../package-root.js";
 const kMergeMs = 20_000;
 /** Mebibytes that it may have for that. */
 const kMostMb = 1024;
+/** Milliseconds that the thread stays without work: to start one takes as long as to merge hundreds of texts. */
+const kIdleMs = 10_000;
 /** Texts that the thread merges before it answers. */
 const kAtOnce = 64;
 
@@ -27,13 +29,34 @@ export type MergeAnswer = { merged: Uint8Array; conflictAt: number };
 
 type Answers = readonly MergeAnswer[] | undefined;
 
+/**
+ * Merges all of these texts; undefined in the place of one that takes too long, or too much memory. The thread stays for
+ * a while, for the next ones.
+ */
+export async function mergeTexts(
+  asked: readonly MergeAsked[],
+): Promise<(MergeAnswer | undefined)[]> {
+  const thread = idle.pop() ?? new MergeThread();
+  try {
+    return await thread.merge(asked);
+  } finally {
+    thread.rest();
+    idle.push(thread);
+  }
+}
+
+const idle: MergeThread[] = [];
+
 /** A thread that merges the texts of one plan, some at a time; started for the first of them. */
-export class MergeThread {
+class MergeThread {
+  #leaving: ReturnType<typeof setTimeout> | undefined;
   #worker: Worker | undefined;
   #settle: { resolve: (answers: Answers) => void; reject: (error: unknown) => void } | undefined;
 
-  /** Merges all of them; undefined in the place of one that takes too long, or too much memory. */
+  /** See {@link mergeTexts}. One call at a time. */
   async merge(asked: readonly MergeAsked[]): Promise<(MergeAnswer | undefined)[]> {
+    clearTimeout(this.#leaving);
+    this.#worker?.ref();
     const answers: (MergeAnswer | undefined)[] = [];
     for (let at = 0; at < asked.length; at += kAtOnce) {
       const some = asked.slice(at, at + kAtOnce);
@@ -87,7 +110,12 @@ export class MergeThread {
     return worker;
   }
 
-  async end(): Promise<void> {
-    await this.#worker?.terminate();
+  /** Ends in a while, unless it merges again; until then it keeps no process from ending. */
+  rest(): void {
+    this.#worker?.unref();
+    this.#leaving = setTimeout(() => {
+      idle.splice(idle.indexOf(this), 1);
+      void this.#worker?.terminate();
+    }, kIdleMs).unref();
   }
 }

@@ -9,7 +9,7 @@ import type {
 } from "../../../types/transaction.js";
 import { invalidType, invalidValue, TransactionError } from "../../errors.js";
 import { expectFields, type FieldsOf } from "../../fields.js";
-import { type MergeAnswer, type MergeAsked, MergeThread } from "../../merge/merge-thread.js";
+import { type MergeAnswer, type MergeAsked, mergeTexts } from "../../merge/merge-thread.js";
 import { some } from "./changes.js";
 
 const kForkOptions: FieldsOf<ForkOptions> = { count: true, quiesce: true };
@@ -97,16 +97,11 @@ async function mergedTexts(
     else asked.set(step, { ...texts, ...how });
   }
   if (asked.size === 0) return answers;
-  const thread = new MergeThread();
-  try {
-    const merged = await thread.merge([...asked.values()]);
-    [...asked.keys()].forEach((step, at) => {
-      answers.set(step, merged[at]);
-    });
-    return answers;
-  } finally {
-    await thread.end();
-  }
+  const merged = await mergeTexts([...asked.values()]);
+  [...asked.keys()].forEach((step, at) => {
+    answers.set(step, merged[at]);
+  });
+  return answers;
 }
 
 /**

@@ -433,7 +433,7 @@ export class WorkspaceTransaction extends SessionRunner implements Transaction {
     }
   }
 
-  /** Nobody waits for it: what fails, or a death ends, the next merge or rollback does. */
+  /** Removes replaced files in the background. The next merge or rollback removes what an error or a death leaves. */
   #sweep(): void {
     this.#handle.sweep().catch(() => {});
   }

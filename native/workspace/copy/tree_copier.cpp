@@ -72,7 +72,8 @@ Result<Descriptor> OpenToRead(const ScannedDirectory& from, const std::string& n
 
 }  // namespace
 
-std::optional<Error> TreeCopier::Copy(const ScannedTree& from, int to) {
+std::optional<Error> TreeCopier::Copy(const ScannedTree& from, int to, const PathSet& empty) {
+  empty_ = &empty;
   auto own = DuplicateOf(to);
   if (!own) return own.error();
   trees_.emplace_back(std::move(*own));
@@ -156,7 +157,10 @@ std::optional<Error> TreeCopier::CopyEntry(const ScannedDirectory& from, const S
     if (is_linked.value()) return std::nullopt;
     files_.insert_or_assign({like.st_dev, like.st_ino}, First{trees_.size() - 1, path});
   }
-  if (S_ISREG(like.st_mode)) return CopyFile(from, at, name, like);
+  if (S_ISREG(like.st_mode)) {
+    const bool is_empty = like.st_nlink == 1 && empty_->count(path) > 0;
+    return CopyFile(from, at, name, like, is_empty);
+  }
   if (S_ISLNK(like.st_mode)) {
     const auto target = from.Target(name);
     if (!target) return target.error();
@@ -192,15 +196,16 @@ Result<bool> TreeCopier::LinkToFirst(const struct stat& like, int to,
 }
 
 std::optional<Error> TreeCopier::CopyFile(const ScannedDirectory& from, int to,
-                                          const std::string& name, const struct stat& like) const {
+                                          const std::string& name, const struct stat& like,
+                                          bool is_empty) const {
   const auto source = OpenToRead(from, name, like);
   if (!source) return source.error();
   const Descriptor made(openat(
       to, name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, S_IRUSR | S_IWUSR));
   if (!made.valid()) return Failed(name, "open");
   CopyProgress unheard;
-  errno = CopyContents(source.value().get(), made.get(), static_cast<std::uint64_t>(like.st_size),
-                       &unheard);
+  const auto size = static_cast<std::uint64_t>(like.st_size);
+  errno = is_empty ? 0 : CopyContents(source.value().get(), made.get(), size, &unheard);
   if (errno != 0) return Failed(name, "copy");
   if (IsOthers(like) && fchown(made.get(), like.st_uid, like.st_gid) != 0) {
     return Failed(name, "chown");
@@ -302,12 +307,12 @@ bool HasShutFiles(const CopyManifest& manifest) {
 }
 
 Result<CopyManifest> CopyOnceMore(const ScannedTree& from, ChangedBy who, int to,
-                                  CopyManifest* manifest) {
+                                  CopyManifest* manifest, const PathSet& empty) {
   auto unchanged = Unchanged(from, who, *manifest);
   if (!unchanged) return unchanged.error();
   const bool is_live = who == ChangedBy::kRunning;
   using Gone = TreeCopier::Gone;
-  auto failed = TreeCopier(is_live ? Gone::kIsPassedOver : Gone::kIsFault).Copy(from, to);
+  auto failed = TreeCopier(is_live ? Gone::kIsPassedOver : Gone::kIsFault).Copy(from, to, empty);
   WaitForTick();
   if (is_live && !failed) {
     // A file that is still as it was has been so while it was copied.

@@ -4,8 +4,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -20,6 +22,8 @@ namespace native_runner {
 // owners, times of the last change, extended attributes (overlayfs' own notes among them), links of
 // either kind, whiteouts. Names of one file in any of the trees are names of one file in the
 // copies. Of files that are written meanwhile the copy is of one moment or another. One thread.
+using PathSet = std::set<std::string, std::less<>>;
+
 class TreeCopier {
  public:
   // Who copies while commands run passes over what is gone by then, or is another file.
@@ -27,8 +31,10 @@ class TreeCopier {
   explicit TreeCopier(Gone gone = Gone::kIsFault) : gone_(gone) {}
 
   // All of `from` into the directory `to`, which is open for reading, empty, and gets the top's
-  // attributes too. kSetup, naming the path, where something can't be read or made.
-  std::optional<Error> Copy(const ScannedTree& from, int to);
+  // attributes too. Files at the paths `empty` are made with all but their contents, for a caller
+  // who writes others; those with several names are copied whole. kSetup, naming the path, where
+  // something can't be read or made.
+  std::optional<Error> Copy(const ScannedTree& from, int to, const PathSet& empty = {});
 
  private:
   // A directory, made, whose mode and times are still to be set: what is put into it changes them.
@@ -48,13 +54,14 @@ class TreeCopier {
   std::optional<Error> CopyEntry(const ScannedDirectory& from, const ScannedDirectory& to,
                                  const std::string& name, std::string path);
   std::optional<Error> CopyFile(const ScannedDirectory& from, int to, const std::string& name,
-                                const struct stat& like) const;
+                                const struct stat& like, bool is_empty) const;
   Result<bool> LinkToFirst(const struct stat& like, int to, const std::string& name) const;
   std::optional<Error> Finish(const Made& made) const;
 
   const ScannedTree& tree() const { return trees_.back(); }
 
   Gone gone_;
+  const PathSet* empty_ = nullptr;  // of the last copy
   std::vector<ScannedTree> trees_;  // the copies
   std::map<std::pair<dev_t, ino_t>, First> files_;
   std::vector<Made> made_;  // of the last copy, each after the one that it is in
@@ -70,8 +77,9 @@ enum class ChangedBy { kCommands, kRunning, kNobody };
 // elsewhere it is not. What is changed in either from when this returns on has another ctime.
 //
 // `manifest`: that of `from`, which follows the ctimes that reading has set, also where this fails.
+// `empty`: as for TreeCopier.
 Result<CopyManifest> CopyOnceMore(const ScannedTree& from, ChangedBy who, int to,
-                                  CopyManifest* manifest);
+                                  CopyManifest* manifest, const PathSet& empty = {});
 
 // Whether CopyOnceMore may have set ctimes of what the manifest is of.
 bool HasShutFiles(const CopyManifest& manifest);

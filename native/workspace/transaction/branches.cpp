@@ -309,15 +309,19 @@ std::optional<Error> Transaction::Merge(Transaction& other, const MergeRequest& 
   }
   if (auto error = Unmount()) return error;
   workspace_.reset();  // also a copy, whose tree is replaced
+  PathSet rewritten;
+  for (const auto& each : request.files)
+    if (each.contents) rewritten.insert(each.path);
   const auto fill = [&](int next) -> Result<std::string> {
     const ScannedTree& from = trees.value().upper;
     if (copy_) {
-      const auto manifest = CopyOnceMore(from, ChangedBy::kCommands, next, &copy_->manifest());
+      const auto manifest =
+          CopyOnceMore(from, ChangedBy::kCommands, next, &copy_->manifest(), rewritten);
       if (!manifest) return manifest.error();
       if (auto error = ApplyMerge(request, theirs.value().tree, next)) return *error;
       return WithFileSystems(directory_.file_systems(), EncodeManifest(manifest.value()));
     }
-    if (auto error = TreeCopier().Copy(from, next)) return *error;
+    if (auto error = TreeCopier().Copy(from, next, rewritten)) return *error;
     const auto work = MakeOwn(at, NextWork());
     if (!work) return work.error();
     auto workspace = OpenWorkspace(directory_.record().workspace);

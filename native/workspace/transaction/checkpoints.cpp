@@ -418,7 +418,7 @@ std::string NextTree(const CheckpointNames& names) {
 }
 
 void RemoveReplaced(int transaction, const CheckpointNames& names) {
-  if (NeedsRollback(transaction)) return;  // one that has still to be completed needs them
+  if (NeedsRollback(transaction)) return;  // it is still to be completed, by what is left of them
   static_cast<void>(RemoveLeftovers(transaction, names));  // else the next one does it
 }
 

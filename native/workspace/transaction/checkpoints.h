@@ -90,8 +90,8 @@ std::optional<Error> RollBackTo(int transaction, const CheckpointNames& names,
 std::optional<Error> ReplaceChanges(int transaction, const CheckpointNames& names,
                                     const std::function<Result<std::string>(int tree)>& fill);
 
-// Removes what was there before one of these two, which takes as long as it has files, and which
-// the next of them does else. Not while that runs.
+// Removes the files that one of these two has replaced, which takes as long as there are files. If
+// it is not called, the next of the two does it. Never while one of them runs.
 void RemoveReplaced(int transaction, const CheckpointNames& names);
 
 // The name that the tree has until it takes the place; and that of a directory for what an overlay

@@ -317,7 +317,7 @@ Result<std::vector<std::string>> Transaction::Undo() {
   return std::vector<std::string>();
 }
 
-// What was replaced last.
+// Leaves the files that were just replaced to `Sweep`.
 void Transaction::LeaveToSweep() {
   auto own = DuplicateOf(directory_.descriptor());
   if (own) replaced_ = std::move(*own);

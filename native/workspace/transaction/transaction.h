@@ -179,9 +179,8 @@ class Transaction {
   // other one had changed when that was planned is no change of its own for the next merge.
   std::optional<Error> Merge(Transaction& other, const MergeRequest& request);
 
-  // Removes the files that the last merge or rollback has replaced. Nobody has to wait for it:
-  // other calls, but those that replace files, go on meanwhile. If it is not called, the next does
-  // it.
+  // Removes the files that the last merge or rollback has replaced. Other calls go on meanwhile,
+  // but merges and rollbacks wait. If it is not called, the next of those does it.
   void Sweep();
 
   // Makes what only reports, and the look before a commit or a checkpoint, fail with kClosed soon.
@@ -281,8 +280,8 @@ class Transaction {
   }
 
   std::atomic<bool> is_stopped_ = false;
-  std::mutex sweep_mutex_;  // is taken before the other one
-  Descriptor replaced_;     // its directory, where something is to be swept
+  std::mutex sweep_mutex_;  // taken before mutex_
+  Descriptor replaced_;     // the directory in which files are to be swept; invalid: none
   std::mutex mutex_;
   TransactionDirectory directory_;
   std::vector<CacheOverlay> caches_;

@@ -112,6 +112,10 @@ class Checkpointed {
     at().place().Write("state/copies", EncodeManifest(manifest));
   }
 
+  // Whether what a rollback has replaced is still there; and removes it.
+  bool HasReplaced() const { return Has("old-" + std::string(names_.tree)); }
+  void RemoveReplaced() const { native_runner::RemoveReplaced(state_.get(), names_); }
+
   // Expects no file that exists only during a rollback.
   void ExpectTidy() const {
     const std::string tree = names_.tree;

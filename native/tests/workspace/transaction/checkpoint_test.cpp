@@ -43,6 +43,21 @@ TEST_P(CheckpointTest, IsWhatTheChangesWere) {
   ASSERT_FALSE(project.RollBack(id));
   EXPECT_EQ(project.Seen(), before);
   EXPECT_EQ(Text(project.at().Upper("a")), "mine a");
+  EXPECT_TRUE(project.HasReplaced()) << "nobody waits for its removal";
+  project.RemoveReplaced();
+  project.ExpectTidy();
+}
+
+TEST_P(CheckpointTest, WhatARollbackReplacedGoesWithTheNextOne) {
+  const auto before = project.Seen();
+  const std::string id = IdOf(project.Make());
+  for (int count = 0; count < 2; ++count) {
+    project.ChangeMore();
+    ASSERT_FALSE(project.RollBack(id));
+    EXPECT_EQ(project.Seen(), before);
+    EXPECT_TRUE(project.HasReplaced());
+  }
+  project.RemoveReplaced();
   project.ExpectTidy();
 }
 
