@@ -59,9 +59,12 @@ function isCut(begin, end, touched) {
   return !begin.expected.some((each) => matches(each, end)) || touched.struck || touched.replaced;
 }
 
-/** A shell session whose state was lost without a cause; one that was cut off loses it by that. */
+/**
+ * A step of a shell session whose state was lost without a cause; one that was cut off loses it by that. Other commands
+ * may take their shell's place.
+ */
 function stateFault(begin, end, touched) {
-  const isCutOff = begin.endless || isCut(begin, end, touched);
+  const isCutOff = begin.command !== "shell state" || begin.endless || isCut(begin, end, touched);
   return end.lostState === undefined || isCutOff ? undefined : `lost its state: ${end.lostState}`;
 }
 

@@ -18,6 +18,7 @@ const kAborted = { ...kEnd, kind: "aborted", exitCode: 130 };
 const kSignaled = { ...kEnd, kind: "signaled", exitCode: 137 };
 const kSetupFailed = { ...kEnd, kind: "setup-failed", exitCode: 125, reason: "why" };
 const kLost = { ...kEnd, wrongOutput: "/workspace", lostState: "its shell was killed" };
+const kLostAlone = { lostState: "its shell was killed" };
 const kClosed = { rejected: "ERR_SANDBOX_CLOSED", message: "closed" };
 const kSilent = {
   rejected: "ERR_SANDBOX_UNAVAILABLE",
@@ -54,6 +55,13 @@ describe("plausible for what was done, and for nothing else", () => {
 });
 
 describe("never right", () => {
+  test("a shell's state that is lost though the shell came to its end", () => {
+    const step = { ...kBegin, command: "shell state" };
+    const why = "lost its state: its shell was killed";
+    expect(faultOf(step, { ...kEnd, ...kLostAlone }, kAlone)).toBe(why);
+    // Another command may have taken its shell's place.
+    expect(faultOf(kBegin, { ...kEnd, ...kLostAlone }, kAlone)).toBeUndefined();
+  });
   const touched = { struck: true, replaced: false, closed: true };
   const kNever = [
     ["output that is not its own", { ...kEnd, wrongOutput: "x" }, kAlone],
