@@ -103,11 +103,16 @@ class Transaction::BaseTexts {
   }
 
  private:
-  // Its own, then those of others: of one that it was merged with, for example.
+  // Its own, those for copies, then those of others: of one that it was merged with, for example.
   void Load() {
     const FileSystemList& file_systems = directory_.file_systems();
     auto own = DuplicateOf(directory_.descriptor());
     if (own) places_.emplace_back(std::move(*own), file_systems);
+    auto state = DuplicateOf(directory_.state_descriptor());
+    if (state && directory_.is_copy()) {
+      const std::string& workspace = directory_.record().workspace;
+      places_.push_back(KeptTexts::OfCopies(std::move(*state), workspace, file_systems));
+    }
     const auto others = directory_.Others();
     if (!others) return;  // more conflicts, never fewer
     for (const TransactionRecord& other : others.value()) {
@@ -317,25 +322,21 @@ void Transaction::KeepNewTexts(const Trees& trees, std::uint64_t since_ns) const
 // The same for other transactions of the workspace that are copies, and so have no baselines of
 // what they have just changed: what is about to be replaced.
 void Transaction::KeepForCopies(const Trees& trees, const std::vector<std::string>& paths) const {
-  const auto others = directory_.Others();
-  if (!others) return;  // more conflicts, never fewer
-  std::optional<std::vector<TextOnHost>> texts;
-  for (const TransactionRecord& other : others.value()) {
-    if (other.backend != kCopyBackend) continue;
-    if (!texts) {
-      texts.emplace();
-      for (const std::string& path : paths) {
-        const auto host = SpotOf(trees.lower, path);
-        if (host && host.value().node && host.value().node->is_file()) {
-          texts->push_back({path, *host.value().node});
-        }
-      }
+  const auto oldest = directory_.OldestOtherCopy();
+  const int state = directory_.state_descriptor();
+  const std::string& workspace = directory_.record().workspace;
+  TidyReplacedTexts(state, workspace, oldest);
+  if (!oldest) return;
+  std::vector<TextOnHost> texts;
+  for (const std::string& path : paths) {
+    const auto host = SpotOf(trees.lower, path);
+    if (host && host.value().node && host.value().node->is_file()) {
+      texts.push_back({path, *host.value().node});
     }
-    if (texts->empty()) return;
-    const Descriptor directory = directory_.LockOther(other.id);
-    if (!directory.valid()) continue;
-    static_cast<void>(KeepTexts(directory.get(), trees.lower, *texts, directory_.file_systems()));
   }
+  // Without them there are more conflicts, never fewer.
+  static_cast<void>(
+      KeepReplacedTexts(state, workspace, trees.lower, texts, directory_.file_systems()));
 }
 
 void Transaction::KeepBeforeCommit(const Trees& trees, const std::vector<Change>& changes) const {

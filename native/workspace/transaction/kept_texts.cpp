@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <charconv>
 #include <string_view>
 #include <utility>
 
@@ -17,10 +18,12 @@ namespace native_runner {
 namespace {
 
 constexpr const char* kTexts = "texts";
+constexpr const char* kReplacedTexts = "replaced-texts";
 constexpr const char* kNewTexts = "new-";
 constexpr const char* kTextList = "list";
 constexpr const char* kTextData = "data";
 constexpr std::string_view kTextsVersion = "1";
+constexpr std::uint64_t kLeftNs = 3'600'000'000'000;           // an hour
 constexpr std::size_t kLookedAt = 8'000;                       // bytes, as git does
 constexpr std::size_t kWrittenAtOnce = std::size_t{1} << 20U;  // bytes
 
@@ -30,16 +33,36 @@ struct KeptText {
   std::uint64_t offset = 0;
 };
 
-// Empty where none are kept, or they can't be read.
-std::vector<std::string> TextNames(int directory) {
-  auto all = OpenOwn(directory, kTexts);
+// Where those for the copies of a workspace are, in the state directory. What two workspaces have
+// in one place by an accident of numbers is still told apart by the files themselves.
+std::string PlaceFor(const std::string& workspace) {
+  return std::string(kReplacedTexts) + "/" + std::to_string(ChecksumOf(workspace));
+}
+
+// Those in a place of a directory, the oldest first, and those that were being written; empty where
+// none are kept, or they can't be read.
+std::vector<std::string> TextNames(int directory, const std::string& place) {
+  auto all = OpenOwn(directory, place);
   if (!all) return {};
   auto names = ScannedDirectory(std::move(*all)).Names();
   return names ? std::move(*names) : std::vector<std::string>();
 }
 
-std::string InTexts(const std::string& name) {
-  return std::string(kTexts) + "/" + name;
+// When it was kept.
+std::uint64_t TimeOf(std::string_view name) {
+  if (name.starts_with(kNewTexts)) name.remove_prefix(std::string_view(kNewTexts).size());
+  std::uint64_t time_ns = 0;
+  std::from_chars(name.data(), name.data() + name.size(), time_ns);
+  return time_ns;
+}
+
+// A name that is behind all earlier ones, in the order of their bytes.
+Result<std::string> NextTextName() {
+  constexpr std::size_t kTimeDigits = 20;
+  const auto id = NewId();
+  if (!id) return id.error();
+  const std::string digits = std::to_string(NowNs());
+  return std::string(kTimeDigits - digits.size(), '0') + digits + "-" + id.value();
 }
 
 // Empty where it is not whole.
@@ -70,14 +93,18 @@ std::vector<KeptText> ReadTextList(int texts, const FileSystemList& now) {
   return kept;
 }
 
-std::uint64_t BytesOf(int directory, const std::vector<std::string>& names) {
+std::uint64_t BytesOf(int directory, const std::string& texts) {
+  struct stat status {};
+  const std::string data = texts + "/" + kTextData;
+  if (fstatat(directory, data.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0) return 0;
+  return static_cast<std::uint64_t>(status.st_size);
+}
+
+std::uint64_t BytesOf(int directory, const std::string& place,
+                      const std::vector<std::string>& names) {
   std::uint64_t bytes = 0;
-  for (const std::string& name : names) {
-    struct stat status {};
-    const std::string data = InTexts(name) + "/" + kTextData;
-    if (fstatat(directory, data.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0) continue;
-    bytes += static_cast<std::uint64_t>(status.st_size);
-  }
+  for (const std::string& name : names)
+    bytes += BytesOf(directory, place + "/" + name);
   return bytes;
 }
 
@@ -141,6 +168,30 @@ Result<std::string> WriteTexts(int into, const ScannedTree& host,
   return list;
 }
 
+// Adds them to a place of a directory, `most` bytes at most.
+std::optional<Error> AddTexts(int directory, const std::string& place, const ScannedTree& host,
+                              const std::vector<TextOnHost>& texts, std::uint64_t most,
+                              const FileSystemList& file_systems) {
+  const auto name = NextTextName();
+  if (!name) return name.error();
+  const auto all = OpenOrMakeOwn(directory, place);
+  if (!all) return all.error();
+  const std::string staged = kNewTexts + name.value();
+  const auto made = MakeOwn(all.value().get(), staged);
+  if (!made) return made.error();
+  const auto list = WriteTexts(made.value().get(), host, texts, most);
+  std::optional<Error> error;
+  if (!list) error = list.error();
+  const bool is_any = list && !list.value().empty();
+  if (is_any) {
+    const std::string whole = WithFileSystems(file_systems, list.value());
+    error = ReplaceFile(made.value().get(), kTextList, whole, false);
+    if (!error) error = RenameOwn(all.value().get(), staged, name.value());
+  }
+  if (error || !is_any) static_cast<void>(RemoveOwn(all.value().get(), staged));
+  return error;
+}
+
 }  // namespace
 
 bool IsText(const std::string& bytes) {
@@ -174,37 +225,67 @@ std::optional<Error> KeepTexts(int directory, const ScannedTree& host,
                                const std::vector<TextOnHost>& texts,
                                const FileSystemList& file_systems) {
   if (texts.empty()) return std::nullopt;
-  const auto names = TextNames(directory);
-  const std::uint64_t kept = BytesOf(directory, names);
+  const auto names = TextNames(directory, kTexts);
+  const std::uint64_t kept = BytesOf(directory, kTexts, names);
   if (kept >= kMostKeptTexts || names.size() >= kMostTimesKept) return std::nullopt;
-  const auto id = NewId();
-  if (!id) return id.error();
-  const auto all = OpenOrMakeOwn(directory, kTexts);
-  if (!all) return all.error();
-  const std::string staged = kNewTexts + id.value();
-  const auto made = MakeOwn(all.value().get(), staged);
-  if (!made) return made.error();
-  const auto list = WriteTexts(made.value().get(), host, texts, kMostKeptTexts - kept);
-  std::optional<Error> error;
-  if (!list) error = list.error();
-  const bool is_any = list && !list.value().empty();
-  if (is_any) {
-    const std::string whole = WithFileSystems(file_systems, list.value());
-    error = ReplaceFile(made.value().get(), kTextList, whole, false);
-    if (!error) error = RenameOwn(all.value().get(), staged, id.value());
+  return AddTexts(directory, kTexts, host, texts, kMostKeptTexts - kept, file_systems);
+}
+
+std::optional<Error> KeepReplacedTexts(int state, const std::string& workspace,
+                                       const ScannedTree& host,
+                                       const std::vector<TextOnHost>& texts,
+                                       const FileSystemList& file_systems) {
+  if (texts.empty()) return std::nullopt;
+  const std::string place = PlaceFor(workspace);
+  const auto names = TextNames(state, place);
+  std::uint64_t bytes = BytesOf(state, place, names);
+  for (const TextOnHost& text : texts)
+    bytes += text.file.size <= kMostText ? text.file.size : 0;
+  std::size_t count = names.size();
+  for (const std::string& oldest : names) {
+    if (bytes <= kMostKeptTexts && count < kMostTimesKept) break;
+    bytes -= BytesOf(state, place + "/" + oldest);
+    --count;
+    if (auto error = RemoveOwn(state, place + "/" + oldest)) return error;
   }
-  if (error || !is_any) static_cast<void>(RemoveOwn(all.value().get(), staged));
-  return error;
+  const auto all = OpenOrMakeOwn(state, kReplacedTexts);
+  if (!all) return all.error();
+  return AddTexts(state, place, host, texts, kMostKeptTexts, file_systems);
+}
+
+void TidyReplacedTexts(int state, const std::string& workspace,
+                       std::optional<std::uint64_t> oldest_ns) {
+  const std::string place = PlaceFor(workspace);
+  const auto names = TextNames(state, place);
+  for (const std::string& name : names) {
+    const bool is_needed = name.starts_with(kNewTexts) ? TimeOf(name) + kLeftNs > NowNs()
+                                                       : oldest_ns && TimeOf(name) >= *oldest_ns;
+    if (!is_needed) static_cast<void>(RemoveOwn(state, place + "/" + name));
+  }
+  // These stay while something is in them.
+  if (oldest_ns) return;
+  for (const std::string& empty : {place, std::string(kReplacedTexts)})
+    static_cast<void>(unlinkat(state, empty.c_str(), AT_REMOVEDIR));
 }
 
 KeptTexts::KeptTexts(Descriptor directory, const FileSystemList& file_systems)
+    : KeptTexts(std::move(directory), kTexts, file_systems) {}
+
+KeptTexts KeptTexts::OfCopies(Descriptor state, const std::string& workspace,
+                              const FileSystemList& file_systems) {
+  return {std::move(state), PlaceFor(workspace), file_systems};
+}
+
+KeptTexts::KeptTexts(Descriptor directory, const std::string& place,
+                     const FileSystemList& file_systems)
     : directory_(std::move(directory)) {
-  for (const std::string& name : TextNames(directory_.get())) {
+  for (const std::string& name : TextNames(directory_.get(), place)) {
     if (name.starts_with(kNewTexts)) continue;
-    const auto texts = OpenOwn(directory_.get(), InTexts(name));
+    const std::string at = place + "/" + name;
+    const auto texts = OpenOwn(directory_.get(), at);
     if (!texts) continue;
     for (KeptText& each : ReadTextList(texts.value().get(), file_systems)) {
-      places_.emplace(std::move(each.text.path), Place{each.text.file, name, each.offset});
+      places_.emplace(std::move(each.text.path), Place{each.text.file, at, each.offset});
     }
   }
 }
@@ -214,7 +295,7 @@ std::optional<std::string> KeptTexts::Find(const std::string& path, const HostFi
   for (auto at = first; at != last; ++at) {
     const Place& place = at->second;
     if (place.file != file) continue;
-    const std::string name = InTexts(place.name) + "/" + kTextData;
+    const std::string name = place.name + "/" + kTextData;
     const Descriptor data(
         openat(directory_.get(), name.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
     if (!data.valid()) continue;
@@ -228,14 +309,15 @@ void TidyTexts(int directory, const Ledger& ledger, const FileSystemList& file_s
     const auto known = ledger.baselines.find(each.text.path);
     return known != ledger.baselines.end() && known->second.host == each.text.file;
   };
-  for (const std::string& name : TextNames(directory)) {
+  for (const std::string& name : TextNames(directory, kTexts)) {
+    const std::string at = std::string(kTexts) + "/" + name;
     if (!name.starts_with(kNewTexts)) {
-      const auto texts = OpenOwn(directory, InTexts(name));
+      const auto texts = OpenOwn(directory, at);
       if (!texts) continue;
       const auto kept = ReadTextList(texts.value().get(), file_systems);
       if (std::any_of(kept.begin(), kept.end(), is_needed)) continue;
     }
-    static_cast<void>(RemoveOwn(directory, InTexts(name)));
+    static_cast<void>(RemoveOwn(directory, at));
   }
 }
 

@@ -18,6 +18,7 @@
 #include "workspace/commit/commit_directory.h"
 #include "workspace/transaction/checkpoints.h"
 #include "workspace/transaction/git_paths.h"
+#include "workspace/transaction/kept_texts.h"
 #include "workspace/tree/stopping.h"
 
 namespace native_runner {
@@ -362,6 +363,10 @@ std::optional<Error> Transaction::Discard() {
   if (auto error = RecoverHost()) return error;
   if (auto error = CommitDirectory::Remove(directory_.descriptor())) return error;
   TidyReplacedOf(true);
+  if (directory_.is_copy()) {
+    TidyReplacedTexts(directory_.state_descriptor(), directory_.record().workspace,
+                      directory_.OldestOtherCopy());
+  }
   return directory_.Remove();
 }
 

@@ -114,8 +114,7 @@ Error NoSuch(const std::string& id) {
 }
 
 // Whether the lock is ours now. Those are waited for who have it for a moment: who lists
-// transactions, keeps texts for one (LockOther), and what a process that has just died had begun to
-// start.
+// transactions, and what a process that has just died had begun to start.
 bool TakeLock(int lock) {
   constexpr timespec kMoment = {0, 1'000'000};
   constexpr int kMost = 1000;
@@ -316,18 +315,6 @@ Descriptor TransactionDirectory::OpenOther(const std::string& id) const {
   return Descriptor(openat(state_.get(), id.c_str(), kDirectory));
 }
 
-Descriptor TransactionDirectory::LockOther(const std::string& id) const {
-  Descriptor other = OpenOther(id);
-  if (!other.valid() || !TakeLock(other.get())) return Descriptor();
-  // Whoever removes one takes its name away first.
-  struct stat locked {};
-  struct stat named {};
-  const bool is_there = fstat(other.get(), &locked) == 0 &&
-                        fstatat(state_.get(), id.c_str(), &named, AT_SYMLINK_NOFOLLOW) == 0 &&
-                        locked.st_ino == named.st_ino && locked.st_dev == named.st_dev;
-  return is_there ? std::move(other) : Descriptor();
-}
-
 Result<std::vector<TransactionRecord>> TransactionDirectory::Others() const {
   std::vector<TransactionRecord> others;
   auto own = DuplicateOf(state_.get());
@@ -360,6 +347,17 @@ std::optional<std::uint64_t> TransactionDirectory::OldestOfSeveral(bool without_
     oldest = std::min(oldest, other.created_ns);
   const std::size_t count = others.value().size() + (without_own ? 0 : 1);
   return count < 2 ? std::nullopt : std::optional(oldest);
+}
+
+std::optional<std::uint64_t> TransactionDirectory::OldestOtherCopy() const {
+  const auto others = Others();
+  if (!others) return 0;  // not known: as if there were some, and old ones
+  std::optional<std::uint64_t> oldest;
+  for (const TransactionRecord& other : others.value())
+    if (other.backend == kCopyBackend) {
+      oldest = std::min(oldest.value_or(UINT64_MAX), other.created_ns);
+    }
+  return oldest;
 }
 
 Ledger TransactionDirectory::LoadLedger() const {
@@ -423,8 +421,8 @@ std::vector<CacheOverlay> TransactionDirectory::CachesOf(std::vector<CacheOverla
 
 std::optional<Error> TransactionDirectory::Remove() {
   const std::string gone = std::string(kDiscarded) + record_.id;
-  // SweepLeftovers leaves a directory with this lock alone; whoever has it adds something.
-  static_cast<void>(TakeLock(directory_.get()));
+  // SweepLeftovers leaves a directory with this lock alone.
+  static_cast<void>(flock(directory_.get(), LOCK_EX | LOCK_NB));
   if (renameat(state_.get(), record_.id.c_str(), state_.get(), gone.c_str()) != 0 &&
       errno != ENOENT) {
     return SystemError("renameat", errno);

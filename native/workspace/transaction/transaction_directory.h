@@ -34,6 +34,7 @@ namespace native_runner {
 //     texts/     what the host had where commands have changed texts, see kept_texts.h
 //     commit/    what the last commit has made and replaced, see workspace/commit/commit.h
 //   replaced/    what commits have replaced on the host, see merge_base.h
+//   replaced-texts/   the same of texts, for copies, see kept_texts.h
 //
 // Movable, one owner, any thread.
 class TransactionDirectory {
@@ -62,11 +63,11 @@ class TransactionDirectory {
   // When the oldest transaction of the workspace in the state directory was made; nullopt: there
   // are not two. `without_own`: this one is about to be removed.
   std::optional<std::uint64_t> OldestOfSeveral(bool without_own) const;
+  // When the oldest copy of the workspace besides this transaction was made; nullopt: there is
+  // none.
+  std::optional<std::uint64_t> OldestOtherCopy() const;
   // The directory of one in the same state directory, open for reading; invalid: there is none.
   Descriptor OpenOther(const std::string& id) const;
-  // The same; nobody removes it as long as the result is open. Waits a second for others, then it
-  // is invalid.
-  Descriptor LockOther(const std::string& id) const;
   // The records of the others of this workspace in the same state directory.
   Result<std::vector<TransactionRecord>> Others() const;
 

@@ -234,5 +234,41 @@ TEST_F(MergeBaseTest, TextsGoWithTheirBaselines) {
   EXPECT_FALSE(place_.Has("own/texts/new-0123456789ab"));
 }
 
+TEST_F(MergeBaseTest, TextsForCopiesAreKeptOnceAndGoWithTheCopies) {
+  place_.Write("tree/one", "one");
+  const TextOnHost one = TextAt("one");
+  const Descriptor state = Open("state");
+  const auto find = [&](const char* workspace) {
+    return KeptTexts::OfCopies(Open("state"), workspace, {}).Find("one", one.file);
+  };
+  ASSERT_FALSE(KeepReplacedTexts(state.get(), "/work", Tree(), {one}, {}));
+  EXPECT_EQ(find("/work"), "one");
+  EXPECT_FALSE(find("/other"));
+  EXPECT_FALSE(KeptTexts(Open("state"), {}).Find("one", one.file)) << "they are no transaction's";
+  TidyReplacedTexts(state.get(), "/other", std::nullopt);
+  TidyReplacedTexts(state.get(), "/work", one.file.born_ns);
+  EXPECT_EQ(find("/work"), "one") << "there is an older copy";
+  TidyReplacedTexts(state.get(), "/work", NowNs());
+  EXPECT_FALSE(find("/work"));
+  ASSERT_FALSE(KeepReplacedTexts(state.get(), "/work", Tree(), {one}, {}));
+  TidyReplacedTexts(state.get(), "/work", std::nullopt);
+  EXPECT_FALSE(place_.Has("state/replaced-texts"));
+}
+
+TEST_F(MergeBaseTest, OfTextsForCopiesTheOldestGo) {
+  place_.Write("tree/one", "one");
+  const TextOnHost one = TextAt("one");
+  const Descriptor state = Open("state");
+  ASSERT_FALSE(KeepReplacedTexts(state.get(), "/work", Tree(), {one}, {}));
+  const auto all = fs::directory_iterator(place_.Path("state/replaced-texts"))->path();
+  const fs::path first = fs::directory_iterator(all)->path();
+  for (std::size_t count = 1; count < kMostTimesKept; ++count)
+    fs::create_directory(all / ("9" + std::to_string(count)));
+  ASSERT_FALSE(KeepReplacedTexts(state.get(), "/work", Tree(), {one}, {}));
+  EXPECT_FALSE(fs::exists(first));
+  const auto left = std::distance(fs::directory_iterator(all), fs::directory_iterator());
+  EXPECT_EQ(static_cast<std::size_t>(left), kMostTimesKept);
+}
+
 }  // namespace
 }  // namespace native_runner
