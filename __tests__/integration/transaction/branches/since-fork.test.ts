@@ -89,8 +89,8 @@ describeBackends("changes and diff since two parted", (openTransaction) => {
       { sinceFork: elsewhere.transaction },
     ];
     for (const options of given) {
-      for (const call of [transaction.changes(options), transaction.diff(options)]) {
-        await expect(call).rejects.toMatchObject({
+      for (const call of ["changes", "diff"] as const) {
+        await expect(transaction[call](options)).rejects.toMatchObject({
           code: expect.stringMatching(/^ERR_INVALID_ARG/) as string,
         });
       }
