@@ -10,6 +10,7 @@
 #include <map>
 #include <set>
 #include <string_view>
+#include <unordered_map>
 #include <utility>
 
 #include "supervise/os/descriptor.h"
@@ -23,6 +24,9 @@
 
 namespace native_runner {
 namespace {
+
+// Bytes of texts that are compared to find renamed files that were edited too, in one plan.
+constexpr std::uint64_t kMostCompared = std::uint64_t{256} << 20U;
 
 constexpr const char* kBinary = "both have changed it, and it is no text";
 constexpr const char* kTooLarge =
@@ -38,6 +42,32 @@ constexpr const char* kNotEmpty = "there it is no directory, and here something 
 
 std::string NameOf(const std::string& path) {
   return std::string(SplitPath(InTree(path)).name);
+}
+
+// Counts the bytes of each line, cut into pieces of 64 bytes.
+std::unordered_map<std::string_view, std::size_t> PiecesOf(std::string_view text) {
+  constexpr std::size_t kLongest = 64;
+  std::unordered_map<std::string_view, std::size_t> pieces;
+  while (!text.empty()) {
+    const std::size_t line = text.substr(0, kLongest).find('\n');
+    const std::string_view piece =
+        text.substr(0, line == std::string_view::npos ? kLongest : line + 1);
+    pieces[piece] += piece.size();
+    text.remove_prefix(piece.size());
+  }
+  return pieces;
+}
+
+// The share of the larger text that both have, from 0 to 1: the measure by which git finds renames
+// (diffcore-rename).
+double Similarity(std::string_view one, std::string_view other) {
+  const auto pieces = PiecesOf(one);
+  std::size_t common = 0;
+  for (const auto& [piece, bytes] : PiecesOf(other)) {
+    const auto found = pieces.find(piece);
+    if (found != pieces.end()) common += std::min(bytes, found->second);
+  }
+  return static_cast<double>(common) / static_cast<double>(std::max(one.size(), other.size()));
 }
 
 bool IsFile(const Spot& spot) {
@@ -229,40 +259,83 @@ class Planner {
     auto base = BaseContents(path);
     auto now = Contents(path, changed);
     if (!base || !now || base->empty()) return false;
-    const auto renamed = FindRenamed(*base, is_ours);
-    if (!renamed || (!is_ours && IsInTheWay(*renamed))) return false;
-    MergeStep step{*renamed, MergeStep::Verdict::kMerge, "", changed.node->mode};
+    auto renamed = FindRenamed(*base, is_ours);
+    if (!renamed) renamed = FindRenamedAndEdited(*base, is_ours);
+    if (!renamed || (!is_ours && IsInTheWay(renamed->path))) return false;
+    const auto& [to, mode, contents] = *renamed;
+    const auto merged = is_ours ? MergedMode(BaseMode(path), mode, changed.node->mode)
+                                : MergedMode(BaseMode(path), changed.node->mode, mode);
+    const bool is_text = IsText(*base) && IsText(*now) && IsText(contents);
+    if (!merged || (contents != *base && !is_text)) return false;
+    texts_ += base->size() + now->size() + contents.size();
+    if (texts_ > kMostTexts) return false;
+    MergeStep step{to, MergeStep::Verdict::kMerge, "", *merged};
     if (!is_ours) step.removed = path;
-    step.base = base;
-    step.ours = is_ours ? base : now;
-    step.theirs = is_ours ? now : base;
-    steps_.insert_or_assign(*renamed, std::move(step));
+    step.base = std::move(base);
+    step.ours = is_ours ? contents : *now;
+    step.theirs = is_ours ? *now : contents;
+    steps_.insert_or_assign(to, std::move(step));
     return true;
   }
 
-  // A file that this side has added, and the other one has not, with these contents.
-  std::optional<std::string> FindRenamed(const std::string& contents, bool is_ours) {
-    const MergeSide& side = is_ours ? ours_ : theirs_;
-    const MergeSide& other = is_ours ? theirs_ : ours_;
-    const auto [first, last] = AddedBy(side, is_ours).equal_range(contents.size());
+  struct Renamed {
+    std::string path;
+    std::uint32_t mode = 0;
+    std::string contents;
+  };
+
+  // The file of a side at a path, if this side has added it, the other one has not, and it is not
+  // taken for another one that was renamed.
+  std::optional<Renamed> AddedAt(const std::string& path, bool is_ours) const {
+    const auto known = steps_.find(path);
+    const bool is_taken =
+        known != steps_.end() && known->second.verdict == MergeStep::Verdict::kMerge;
+    if (is_taken || BaseMode(path) != 0) return std::nullopt;
+    const auto elsewhere = SpotOf((is_ours ? theirs_ : ours_).tree, path);
+    if (!elsewhere || elsewhere.value().node) return std::nullopt;
+    const auto spot = SpotOf((is_ours ? ours_ : theirs_).tree, path);
+    if (!spot || !IsFile(spot.value())) return std::nullopt;
+    auto contents = Contents(path, spot.value());
+    if (!contents) return std::nullopt;
+    return Renamed{path, spot.value().node->mode, std::move(*contents)};
+  }
+
+  // A file that this side has added with these contents.
+  std::optional<Renamed> FindRenamed(const std::string& contents, bool is_ours) {
+    const auto [first, last] = AddedBy(is_ours).equal_range(contents.size());
     for (auto at = first; at != last; ++at) {
-      const std::string& path = at->second;
-      const auto known = steps_.find(path);
-      const bool is_taken =
-          known != steps_.end() && known->second.verdict == MergeStep::Verdict::kMerge;
-      if (is_taken || BaseMode(path) != 0) continue;
-      const auto elsewhere = SpotOf(other.tree, path);
-      if (!elsewhere || elsewhere.value().node) continue;
-      const auto spot = SpotOf(side.tree, path);
-      if (!spot || !IsFile(spot.value())) continue;
-      const auto found = Contents(path, spot.value());
-      if (found && *found == contents) return path;
+      auto added = AddedAt(at->second, is_ours);
+      if (added && added->contents == contents) return added;
     }
     return std::nullopt;
   }
 
+  // The file that this side has added and that has most of these contents: at least half of them,
+  // as for git.
+  std::optional<Renamed> FindRenamedAndEdited(const std::string& contents, bool is_ours) {
+    constexpr double kLeast = 0.5;
+    if (!IsText(contents)) return std::nullopt;
+    std::optional<Renamed> best;
+    double most = kLeast;
+    const auto& added = AddedBy(is_ours);
+    const auto size = static_cast<double>(contents.size());
+    const auto last = added.upper_bound(static_cast<std::uint64_t>(size / kLeast));
+    for (auto at = added.lower_bound(static_cast<std::uint64_t>(size * kLeast)); at != last; ++at) {
+      if (compared_ >= kMostCompared || IsStopped()) break;
+      auto each = AddedAt(at->second, is_ours);
+      if (!each || !IsText(each->contents)) continue;
+      compared_ += contents.size() + each->contents.size();
+      const double similarity = Similarity(contents, each->contents);
+      if (similarity < most || (best && similarity == most)) continue;
+      most = similarity;
+      best = std::move(each);
+    }
+    return best;
+  }
+
   // The files that a side has and the host has not, by their sizes; made when somebody asks.
-  const std::multimap<std::uint64_t, std::string>& AddedBy(const MergeSide& side, bool is_ours) {
+  const std::multimap<std::uint64_t, std::string>& AddedBy(bool is_ours) {
+    const MergeSide& side = is_ours ? ours_ : theirs_;
     auto& added = is_ours ? we_added_ : they_added_;
     if (added) return *added;
     added.emplace();
@@ -310,6 +383,7 @@ class Planner {
   std::optional<std::multimap<std::uint64_t, std::string>> they_added_;
   std::map<std::string, MergeStep> steps_;
   std::uint64_t texts_ = 0;
+  std::uint64_t compared_ = 0;  // bytes, to find renamed files
 };
 
 class Applier {

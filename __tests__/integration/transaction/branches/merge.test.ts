@@ -82,6 +82,25 @@ const kCases: Record<string, Case> = {
     theirs: "sed -i 's/line 3$/theirs/' text.txt",
     holds: "grep -q theirs sub/renamed.txt && [ ! -e text.txt ]",
   },
+  "a file that they renamed and edited, and we changed": {
+    ours: "sed -i 's/line 3$/ours/' text.txt",
+    theirs:
+      "mv text.txt renamed.txt; sed -i 's/line 15$/theirs/' renamed.txt; chmod 755 renamed.txt",
+    holds:
+      "grep -q ours renamed.txt && grep -q theirs renamed.txt && [ -x renamed.txt ] && [ ! -e text.txt ]",
+  },
+  "a file that we renamed and edited, and they changed": {
+    ours: "mkdir sub; mv text.txt sub/renamed.txt; sed -i 's/line 15$/ours/' sub/renamed.txt",
+    theirs: "sed -i 's/line 3$/theirs/' text.txt; chmod 755 text.txt",
+    holds:
+      "grep -q ours sub/renamed.txt && grep -q theirs sub/renamed.txt && [ -x sub/renamed.txt ] && [ ! -e text.txt ]",
+  },
+  "a file that they renamed and edited, beside one that is less alike": {
+    ours: "sed -i 's/line 3$/ours/' text.txt",
+    theirs:
+      "head -12 text.txt > a.txt; mv text.txt renamed.txt; sed -i 's/line 15$/theirs/' renamed.txt",
+    holds: "grep -q ours renamed.txt && grep -q theirs renamed.txt && ! grep -q ours a.txt",
+  },
   "a directory that they removed, in which we made something": {
     ours: "echo 1 > dir/ours",
     theirs: "rm -r dir",
@@ -127,6 +146,16 @@ const kCases: Record<string, Case> = {
     ours: "rm other.txt",
     theirs: "echo theirs >> other.txt",
     conflict: ["other.txt", /deleted here, changed there/],
+  },
+  "a file that they renamed and wrote anew, and we changed": {
+    ours: "sed -i 's/line 3$/ours/' text.txt",
+    theirs: "head -8 text.txt > renamed.txt; seq 100 >> renamed.txt; rm text.txt",
+    conflict: ["text.txt", /changed here, deleted there/],
+  },
+  "a file that they renamed and edited in the lines that we changed": {
+    ours: "sed -i 's/line 3$/ours/' text.txt",
+    theirs: "mv text.txt renamed.txt; sed -i 's/line 3$/theirs/' renamed.txt",
+    conflict: ["renamed.txt", /both have changed the lines from line 3 on/],
   },
   "a link that leads elsewhere": {
     before: "ln -s text.txt link",

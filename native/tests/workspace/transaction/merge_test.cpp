@@ -117,6 +117,30 @@ TEST_F(MergePlanTest, AFileThatOneSideHasRenamedIsChangedUnderItsNewName) {
   EXPECT_EQ(plan.value()[0].theirs, "1\ntwo\n");
 }
 
+TEST_F(MergePlanTest, ARenamedFileMayBeEditedAsWellIfHalfOfItIsLeft) {
+  const auto plan_of = [this](const std::string& renamed) {
+    PutAll("old", "1\n2\n3\n4\n");
+    fs::remove(place_.Path("ours/old"));
+    place_.Write("ours/new", renamed);
+    place_.Write("theirs/old", "one\n2\n3\n4\n");
+    const MergeSide ours = Side("ours", {"new", "old"});
+    const MergeSide theirs = Side("theirs", {"old"});
+    auto plan = PlanMergeOf(ours, theirs, MergeBase(), Tree("host"), PathFilter(), false);
+    EXPECT_TRUE(plan);
+    return plan ? std::move(plan.value()) : MergePlan();
+  };
+  const MergePlan plan = plan_of("1\n2\nx\ny\n");
+  ASSERT_EQ(plan.size(), 1U);
+  EXPECT_EQ(plan[0].path, "new");
+  EXPECT_EQ(plan[0].verdict, MergeStep::Verdict::kMerge);
+  EXPECT_EQ(plan[0].base, "1\n2\n3\n4\n");
+  EXPECT_EQ(plan[0].ours, "1\n2\nx\ny\n");
+  EXPECT_EQ(plan[0].theirs, "one\n2\n3\n4\n");
+  const MergePlan other = plan_of("1\nx\ny\nz\n");
+  ASSERT_EQ(other.size(), 1U);
+  EXPECT_STREQ(other[0].reason, "deleted here, changed there");
+}
+
 TEST_F(MergePlanTest, AllThatDiffersIsTakenWhereItIsNoMerge) {
   PutAll("file", "text\n");
   place_.Write("ours/file", "ours\n");
