@@ -47,6 +47,7 @@ constexpr std::size_t kTypeOffset = 18;
 constexpr std::size_t kNameOffset = 19;
 
 bool IsDots(const char* name) {
+  // NOLINTNEXTLINE(clang-analyzer-core.UndefinedBinaryOperatorResult): the kernel has written it
   return name[0] == '.' && (name[1] == '\0' || (name[1] == '.' && name[2] == '\0'));
 }
 
