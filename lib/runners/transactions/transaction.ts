@@ -84,6 +84,8 @@ export class WorkspaceTransaction extends SessionRunner implements Transaction {
   /** Called when the next command has ended. */
   readonly #onEnd = new Set<() => void>();
   #discarded: Promise<void> | undefined;
+  /** Resolves once the files that were replaced last are removed. */
+  #sweeping: Promise<void> | undefined;
   readonly #workspace: string;
   readonly #space: SpaceBound | undefined;
 
@@ -379,6 +381,7 @@ export class WorkspaceTransaction extends SessionRunner implements Transaction {
     await this.#turns.alone(async () => {
       await this.#closeRuns();
       await this.#runs.flush();
+      await this.#sweeping;
       await this.#handle.close();
     });
   }
@@ -435,7 +438,7 @@ export class WorkspaceTransaction extends SessionRunner implements Transaction {
 
   /** Removes replaced files in the background. The next merge or rollback removes what an error or a death leaves. */
   #sweep(): void {
-    this.#handle.sweep().catch(() => {});
+    this.#sweeping = stoppedAtExit(this.#handle, () => this.#handle.sweep()).catch(() => {});
   }
 
   /** True if no command runs in the transaction and no session is open. */

@@ -14,6 +14,7 @@
 
 #include "policy/text/text.h"
 #include "supervise/os/file.h"
+#include "workspace/tree/stopping.h"
 
 namespace native_runner {
 namespace {
@@ -305,13 +306,15 @@ FileError NotOpened(const FileError& error) {
 
 class Emptier {
  public:
-  explicit Emptier(Descriptor top) : descent_(std::move(top), Mounts::kStay) {
+  Emptier(Descriptor top, bool may_stop)
+      : descent_(std::move(top), Mounts::kStay), may_stop_(may_stop) {
     levels_.emplace_back();
   }
 
   // The top itself stays.
   std::optional<FileError> Empty() {
     for (;;) {
+      if (may_stop_ && IsStopped()) return Refused(kRm, ECANCELED);
       Level& level = levels_.back();
       if (level.names.empty()) {
         if (auto failed = Read(level)) return failed;
@@ -373,15 +376,16 @@ class Emptier {
   }
 
   Descent descent_;
+  bool may_stop_;
   std::vector<Level> levels_;
 };
 
-FileResult<Done> RemoveTree(const Place& place) {
+FileResult<Done> RemoveTree(const Place& place, bool may_stop) {
   const int directory = place.directory.get();
   for (int pass = 0;; ++pass) {
     auto top = OpenToEmpty(directory, place.name);
     if (!top) return NotOpened(top.error());
-    if (auto failed = Emptier(std::move(*top)).Empty()) return std::move(*failed);
+    if (auto failed = Emptier(std::move(*top), may_stop).Empty()) return std::move(*failed);
     if (unlinkat(directory, place.name.c_str(), AT_REMOVEDIR) == 0) return Done{};
     if (!IsNotEmpty(errno) || pass == kMostPasses) return Refused(kRm, errno);
   }
@@ -389,7 +393,8 @@ FileResult<Done> RemoveTree(const Place& place) {
 
 }  // namespace
 
-FileResult<Done> RemoveEntry(const Beneath& root, std::string_view relative, bool recursive) {
+FileResult<Done> RemoveEntry(const Beneath& root, std::string_view relative, bool recursive,
+                             bool may_stop) {
   const auto found = root.PlaceOf(relative, kRm);
   if (!found) return found.error();
   const Place& place = found.value();
@@ -398,7 +403,7 @@ FileResult<Done> RemoveEntry(const Beneath& root, std::string_view relative, boo
   if (errno != EISDIR) return Refused(kRm, errno);
   if (unlinkat(directory, place.name.c_str(), AT_REMOVEDIR) == 0) return Done{};
   if (!recursive || !IsNotEmpty(errno)) return Refused(kRm, errno);
-  return RemoveTree(place);
+  return RemoveTree(place, may_stop);
 }
 
 }  // namespace native_runner

@@ -71,6 +71,8 @@ FileResult<Done> RenameEntry(const Beneath& root, std::string_view from, std::st
 // Removes an entry; a link itself, never what it leads to. A directory that is not empty is
 // ENOTEMPTY, or goes with all that it holds: also what its own modes keep us from, but nothing that
 // is mounted there (EBUSY). EBUSY for the workspace's top too.
-FileResult<Done> RemoveEntry(const Beneath& root, std::string_view relative, bool recursive);
+// `may_stop`: it ends with ECANCELED once IsStopped().
+FileResult<Done> RemoveEntry(const Beneath& root, std::string_view relative, bool recursive,
+                             bool may_stop = false);
 
 }  // namespace native_runner

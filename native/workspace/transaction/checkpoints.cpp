@@ -257,10 +257,11 @@ std::string Old(const char* name) {
   return std::string("old-") + name;
 }
 
-std::optional<Error> RemoveLeftovers(int transaction, const CheckpointNames& names) {
+std::optional<Error> RemoveLeftovers(int transaction, const CheckpointNames& names,
+                                     bool may_stop = false) {
   for (const std::string& name : {Next(names.tree), Next(names.list), Old(names.tree), NextWork(),
                                   StagedName(Next(names.list)), StagedName(kMark)}) {
-    if (auto error = RemoveOwn(transaction, name)) return error;
+    if (auto error = RemoveOwn(transaction, name, may_stop)) return error;
   }
   return std::nullopt;
 }
@@ -419,7 +420,7 @@ std::string NextTree(const CheckpointNames& names) {
 
 void RemoveReplaced(int transaction, const CheckpointNames& names) {
   if (NeedsRollback(transaction)) return;  // it is still to be completed, by what is left of them
-  static_cast<void>(RemoveLeftovers(transaction, names));  // else the next one does it
+  static_cast<void>(RemoveLeftovers(transaction, names, true));  // else the next one does it
 }
 
 Result<bool> RecoverRollback(int transaction, const CheckpointNames& names) {

@@ -91,7 +91,8 @@ std::optional<Error> ReplaceChanges(int transaction, const CheckpointNames& name
                                     const std::function<Result<std::string>(int tree)>& fill);
 
 // Removes the files that one of these two has replaced, which takes as long as there are files. If
-// it is not called, the next of the two does it. Never while one of them runs.
+// it is not called, or ends early since IsStopped(), the next of the two does it. Never while one
+// of them runs.
 void RemoveReplaced(int transaction, const CheckpointNames& names);
 
 // The name that the tree has until it takes the place; and that of a directory for what an overlay

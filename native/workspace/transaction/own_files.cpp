@@ -39,10 +39,10 @@ Result<bool> HoldsOwn(int directory, const std::string& name) {
   return SystemError("faccessat", errno);
 }
 
-std::optional<Error> RemoveOwn(int directory, const std::string& name) {
+std::optional<Error> RemoveOwn(int directory, const std::string& name, bool may_stop) {
   auto copy = DuplicateOf(directory);
   if (!copy) return copy.error();
-  const auto removed = RemoveEntry(Beneath::Of(std::move(*copy)), name, true);
+  const auto removed = RemoveEntry(Beneath::Of(std::move(*copy)), name, true, may_stop);
   if (removed) return std::nullopt;
   const FileError& why = removed.error();
   if (why.kind == FileError::Kind::kSandbox) return why.sandbox;

@@ -23,8 +23,9 @@ Result<Descriptor> OpenOrMakeOwn(int directory, const std::string& name);
 // Whether there is anything of this name: what can't be looked for is not what is missing.
 Result<bool> HoldsOwn(int directory, const std::string& name);
 
-// With all that is below; what is not there is no error.
-std::optional<Error> RemoveOwn(int directory, const std::string& name);
+// With all that is below; what is not there is no error. `may_stop`: it ends with an error once
+// IsStopped(), and a part is left.
+std::optional<Error> RemoveOwn(int directory, const std::string& name, bool may_stop = false);
 
 std::optional<Error> RenameOwn(int directory, const std::string& from, const std::string& to);
 

@@ -326,6 +326,7 @@ void Transaction::LeaveToSweep() {
 
 void Transaction::Sweep() {
   const std::lock_guard sweep(sweep_mutex_);
+  const StopScope scope(&is_stopped_);
   const Descriptor directory = std::move(replaced_);
   if (directory.valid()) RemoveReplaced(directory.get(), directory_.kept_names());
 }
