@@ -147,9 +147,12 @@ export type NativeListedTransaction = Omit<ListedTransaction, "createdAt"> & {
   createdMs: number;
 };
 
-/** What transactions hold; `totalBytes`: all together, each file once. */
+/**
+ * Says what transactions hold; `totalBytes` is the sum, in which each file counts once. `isWhole` is false if a transaction has
+ * directories that keep their owner out, in which nothing is counted.
+ */
 export type NativeSpaceReport = {
-  each: (TransactionSpace & { id: string })[];
+  each: (TransactionSpace & { id: string; isWhole: boolean })[];
   totalBytes: number;
 };
 

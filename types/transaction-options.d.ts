@@ -62,7 +62,7 @@ export type ListTransactionsOptions = {
 
 /**
  * What a transaction holds on disk, in bytes as the file system allocates them. Extents that files share by a reflink
- * count in each.
+ * count in each. What directories hold that keep their owner out is not counted, unless the host is root.
  */
 export type TransactionSpace = {
   /** Of what nothing else holds: `discard` frees them. */

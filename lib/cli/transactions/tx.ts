@@ -478,7 +478,7 @@ function ending(path: string, room: number): string {
 
 const kShortestPath = 16;
 
-/** What its removal frees, and what it shares with others. */
+/** Formats what the removal of a transaction frees, and what it shares with others. */
 function sizeWords({ bytes, sharedBytes }: TransactionSpace): string {
   const shared = sharedBytes === 0 ? "" : ` + ${formatSize(sharedBytes)} shared`;
   return `${formatSize(bytes)}${shared}`;

@@ -32,6 +32,13 @@ export function takeMaxTransactionBytes(own: {
   throw Object.assign(new RangeError(message), { code: "ERR_OUT_OF_RANGE" });
 }
 
+/** So many bytes more than what a transaction holds now. */
+export type RoomNeeded = {
+  /** Of the transaction. */
+  id: string;
+  bytes: (space: TransactionSpace) => number;
+};
+
 /** Measures the transactions of a workspace in a directory, and refuses what would exceed the bound. */
 export class SpaceBound {
   readonly #maxBytes: number;
@@ -61,10 +68,7 @@ export class SpaceBound {
    * @param adds what is about to be added to what a transaction holds now; default: something.
    * @throws (rejects) TransactionError if there is no room for it; SandboxError if they can't be measured.
    */
-  async expectRoom(adds?: {
-    id: string;
-    bytes: (space: TransactionSpace) => number;
-  }): Promise<number> {
+  async expectRoom(adds?: RoomNeeded): Promise<number> {
     await this.#measure();
     const { each, totalBytes } = this.#last;
     const holder = each.find(({ id }) => id === adds?.id);
@@ -76,12 +80,19 @@ export class SpaceBound {
     return room;
   }
 
-  /** Precondition of a run; undefined: there is room, as far as was seen. */
-  ready(): Promise<void> | undefined {
-    if (this.#last.totalBytes <= this.#maxBytes) return undefined;
-    return this.#measure().then(() => {
-      if (this.#last.totalBytes > this.#maxBytes) throw this.full();
-    });
+  /** True if they held more than the bound when they were measured last, or something could not be measured. */
+  get isFull(): boolean {
+    const { each, totalBytes } = this.#last;
+    return totalBytes > this.#maxBytes || each.some(({ isWhole }) => !isWhole);
+  }
+
+  /**
+   * Measures.
+   * @throws (rejects) TransactionError if they hold more than the bound; SandboxError as `expectRoom`.
+   */
+  async expectNotFull(): Promise<void> {
+    await this.#measure();
+    if (this.isFull) throw this.full();
   }
 
   /** Measures soon: a command may have written something. */
@@ -126,6 +137,8 @@ export class SpaceBound {
       const workspace = await realpath(this.#workspace).catch(() => this.#workspace);
       const place = { directory: this.#directory, workspace };
       this.#last = await loadAddon().measureTransactions(place);
+      const hidden = this.#last.each.find(({ isWhole }) => !isWhole);
+      if (hidden) throw new Error(`${hidden.id} has a directory that keeps its owner out`);
     } catch (error) {
       const why = error instanceof Error ? error.message : String(error);
       const code = "ERR_SANDBOX_SETUP";

@@ -39,7 +39,7 @@ import {
 } from "./changes.js";
 import { type Member, type Membership, membershipOf, registerMembership } from "./membership.js";
 import { TransactionRecords, TransactionRuns } from "./records.js";
-import type { SpaceBound } from "./space.js";
+import type { RoomNeeded, SpaceBound } from "./space.js";
 import { stoppedAtExit } from "./stopped-at-exit.js";
 
 const kMostName = 256;
@@ -263,7 +263,7 @@ export class WorkspaceTransaction extends SessionRunner implements Transaction {
       const made = await this.#native(() =>
         this.#turns.alone(async () => {
           this.#expectIdle();
-          await this.#space?.expectRoom({ id: this.id, bytes: (space) => space.changesBytes });
+          await this.#expectRoom({ id: this.id, bytes: (space) => space.changesBytes });
           return stoppedAtExit(this.#handle, () => this.#handle.checkpoint(given));
         }),
       );
@@ -317,7 +317,7 @@ export class WorkspaceTransaction extends SessionRunner implements Transaction {
   /** All of them, or none. */
   async #makeForks(count: number): Promise<Transaction[]> {
     const made: Transaction[] = [];
-    await this.#space?.expectRoom({
+    await this.#expectRoom({
       id: this.id,
       // Once more for what they come from, which all share.
       bytes: ({ changesBytes, homeBytes }) => (count + 1) * changesBytes + count * homeBytes,
@@ -359,12 +359,13 @@ export class WorkspaceTransaction extends SessionRunner implements Transaction {
       audit.from = from.id;
       const { merged, conflicts } = await this.#native(() =>
         this.#turns.alone(async () => {
-          if (!this.#areIdle()) await plan(); // a refused merge ends no runs
+          // A refused merge ends no runs.
+          await this.#expectRoom({ id: from.id, bytes: (space) => space.changesBytes });
+          if (!this.#areIdle()) await plan();
           await this.#endRuns();
           const planned = await plan();
           // Also where nothing is left to do: what was decided is no conflict again.
           if (planned.merged.length + planned.conflicts.length > 0) {
-            await this.#space?.expectRoom({ id: from.id, bytes: (space) => space.changesBytes });
             const merge = { ...planned.request, from: other, ...(paths && { paths }) };
             await this.#handle.merge(merge).finally(() => this.#sweep());
           }
@@ -401,11 +402,26 @@ export class WorkspaceTransaction extends SessionRunner implements Transaction {
    */
   #ready(hasWaited = false, isRun = true): Promise<void> | undefined {
     if (this.#isClosed) return undefined; // the call itself reports it
-    const needsRoom = isRun ? this.#space?.ready() : undefined;
-    if (needsRoom) return needsRoom;
+    if (isRun && this.#space?.isFull) return this.#awaitRoom();
     if (hasWaited) return this.#turns.taken();
     const others = this.#turns.asked();
     return others || this.#isStale() ? this.#becomeReady(others) : undefined;
+  }
+
+  /** @throws (rejects) TransactionError if there is none. */
+  async #awaitRoom(): Promise<void> {
+    await this.#looking; // which lets itself into directories that keep their owner out
+    await this.#sweeping;
+    await this.#space?.expectNotFull();
+    await this.#becomeReady(this.#turns.asked());
+  }
+
+  /** See {@link SpaceBound.expectRoom}. */
+  async #expectRoom(adds: RoomNeeded): Promise<void> {
+    if (this.#space === undefined) return;
+    await this.#looking;
+    await this.#sweeping;
+    await this.#space.expectRoom(adds);
   }
 
   #isStale(): boolean {

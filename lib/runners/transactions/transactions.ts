@@ -65,7 +65,7 @@ export async function listTransactions(
     if (waits) await waits;
     const listed = await loadAddon().listTransactions({ directory });
     const measured = sizes ? (await loadAddon().measureTransactions({ directory })).each : [];
-    const spaces = new Map(measured.map(({ id, ...space }) => [id, space]));
+    const spaces = new Map(measured.map(({ id, isWhole: _, ...space }) => [id, space]));
     return listed.map(({ id, workspace, createdMs, ...rest }) => {
       const space = spaces.get(id);
       return { id, workspace, createdAt: new Date(createdMs), ...rest, ...(space && { space }) };

@@ -192,6 +192,7 @@ napi_value SpaceValue(ValueBuilder& builder, const SpaceReport& report) {
     number(value, "changesBytes", space.changes_bytes);
     number(value, "checkpointsBytes", space.checkpoints_bytes);
     number(value, "homeBytes", space.home_bytes);
+    builder.Set(value, "isWhole", builder.Boolean(space.is_whole));
     values.push_back(value);
   }
   napi_value value = builder.Object();

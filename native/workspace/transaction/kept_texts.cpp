@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <string_view>
 #include <utility>
 
@@ -23,7 +22,6 @@ constexpr const char* kNewTexts = "new-";
 constexpr const char* kTextList = "list";
 constexpr const char* kTextData = "data";
 constexpr std::string_view kTextsVersion = "1";
-constexpr std::uint64_t kLeftNs = 3'600'000'000'000;           // an hour
 constexpr std::size_t kLookedAt = 8'000;                       // bytes, as git does
 constexpr std::size_t kWrittenAtOnce = std::size_t{1} << 20U;  // bytes
 
@@ -49,20 +47,10 @@ std::vector<std::string> TextNames(int directory, const std::string& place) {
 }
 
 // When it was kept.
-std::uint64_t TimeOf(std::string_view name) {
-  if (name.starts_with(kNewTexts)) name.remove_prefix(std::string_view(kNewTexts).size());
-  std::uint64_t time_ns = 0;
-  std::from_chars(name.data(), name.data() + name.size(), time_ns);
-  return time_ns;
-}
-
-// A name that is behind all earlier ones, in the order of their bytes.
-Result<std::string> NextTextName() {
-  constexpr std::size_t kTimeDigits = 20;
-  const auto id = NewId();
-  if (!id) return id.error();
-  const std::string digits = std::to_string(NowNs());
-  return std::string(kTimeDigits - digits.size(), '0') + digits + "-" + id.value();
+std::uint64_t TimeOf(const std::string& name) {
+  const std::size_t begin = name.starts_with(kNewTexts) ? std::string_view(kNewTexts).size() : 0;
+  const auto timed = TimedNameOf(name.substr(begin));
+  return timed ? timed->added_ns : 0;
 }
 
 // Empty where it is not whole.
@@ -172,11 +160,12 @@ Result<std::string> WriteTexts(int into, const ScannedTree& host,
 std::optional<Error> AddTexts(int directory, const std::string& place, const ScannedTree& host,
                               const std::vector<TextOnHost>& texts, std::uint64_t most,
                               const FileSystemList& file_systems) {
-  const auto name = NextTextName();
-  if (!name) return name.error();
+  const auto id = NewId();
+  if (!id) return id.error();
+  const std::string name = TextOf(TimedName{NowNs(), id.value()});
   const auto all = OpenOrMakeOwn(directory, place);
   if (!all) return all.error();
-  const std::string staged = kNewTexts + name.value();
+  const std::string staged = kNewTexts + name;
   const auto made = MakeOwn(all.value().get(), staged);
   if (!made) return made.error();
   const auto list = WriteTexts(made.value().get(), host, texts, most);
@@ -186,7 +175,7 @@ std::optional<Error> AddTexts(int directory, const std::string& place, const Sca
   if (is_any) {
     const std::string whole = WithFileSystems(file_systems, list.value());
     error = ReplaceFile(made.value().get(), kTextList, whole, false);
-    if (!error) error = RenameOwn(all.value().get(), staged, name.value());
+    if (!error) error = RenameOwn(all.value().get(), staged, name);
   }
   if (error || !is_any) static_cast<void>(RemoveOwn(all.value().get(), staged));
   return error;
@@ -258,7 +247,7 @@ void TidyReplacedTexts(int state, const std::string& workspace,
   const std::string place = PlaceFor(workspace);
   const auto names = TextNames(state, place);
   for (const std::string& name : names) {
-    const bool is_needed = name.starts_with(kNewTexts) ? TimeOf(name) + kLeftNs > NowNs()
+    const bool is_needed = name.starts_with(kNewTexts) ? TimeOf(name) + kAbandonedNs > NowNs()
                                                        : oldest_ns && TimeOf(name) >= *oldest_ns;
     if (!is_needed) static_cast<void>(RemoveOwn(state, place + "/" + name));
   }

@@ -77,7 +77,7 @@ class KeptTexts {
  public:
   KeptTexts(Descriptor directory, const FileSystemList& file_systems);
 
-  // Those that are kept for the copies of a workspace.
+  // Reads the texts that are kept for the copies of a workspace.
   static KeptTexts OfCopies(Descriptor state, const std::string& workspace,
                             const FileSystemList& file_systems);
 

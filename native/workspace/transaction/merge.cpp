@@ -27,6 +27,7 @@ namespace {
 
 // Bytes of texts that are compared to find renamed files that were edited too, in one plan.
 constexpr std::uint64_t kMostCompared = std::uint64_t{256} << 20U;
+constexpr std::uint64_t kLookCosts = std::uint64_t{4} << 10U;  // as many, to open a file
 
 constexpr const char* kBinary = "both have changed it, and it is no text";
 constexpr const char* kTooLarge =
@@ -322,9 +323,9 @@ class Planner {
     const auto last = added.upper_bound(static_cast<std::uint64_t>(size / kLeast));
     for (auto at = added.lower_bound(static_cast<std::uint64_t>(size * kLeast)); at != last; ++at) {
       if (compared_ >= kMostCompared || IsStopped()) break;
+      compared_ += kLookCosts + contents.size() + at->first;
       auto each = AddedAt(at->second, is_ours);
       if (!each || !IsText(each->contents)) continue;
-      compared_ += contents.size() + each->contents.size();
       const double similarity = Similarity(contents, each->contents);
       if (similarity < most || (best && similarity == most)) continue;
       most = similarity;

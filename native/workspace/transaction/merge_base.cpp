@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <charconv>
 #include <string_view>
 #include <utility>
 
@@ -25,57 +24,35 @@ constexpr const char* kNewKept = "new-";
 constexpr const char* kKeptList = "list";
 constexpr const char* kKeptData = "data";
 constexpr std::string_view kKeptVersion = "2";
-constexpr std::size_t kTimeDigits = 20;
 constexpr mode_t kOwnersAlone = 0600;
 constexpr std::size_t kBaseBlock = std::size_t{128} << 10U;
-constexpr std::uint64_t kAbandonedNs = 3'600'000'000'000;  // an hour
 // Of what one commit has replaced: a commit must not cost as much again.
 constexpr std::uint64_t kMostReplaced = std::uint64_t{256} << 20U;
-
-// TIME-ID, so that names are in the order of time.
-struct KeptName {
-  std::uint64_t added_ns = 0;
-  std::string id;
-};
-
-std::string TextOf(const KeptName& name) {
-  const std::string digits = std::to_string(name.added_ns);
-  return std::string(kTimeDigits - digits.size(), '0') + digits + "-" + name.id;
-}
-
-std::optional<KeptName> KeptNameOf(const std::string& text) {
-  if (text.size() <= kTimeDigits + 1 || text[kTimeDigits] != '-') return std::nullopt;
-  KeptName name;
-  const char* const end = text.data() + kTimeDigits;
-  const auto [at, failed] = std::from_chars(text.data(), end, name.added_ns);
-  if (failed != std::errc() || at != end) return std::nullopt;
-  name.id = text.substr(kTimeDigits + 1);
-  return name;
-}
 
 std::string Inside(const char* all, const std::string& name) {
   return std::string(all) + "/" + name;
 }
 
 // Those below `all` in the order of time; empty where there are none yet.
-Result<std::vector<KeptName>> KeptNames(int directory, const char* all) {
+Result<std::vector<TimedName>> KeptNames(int directory, const char* all) {
   const auto is_there = HoldsOwn(directory, all);
   if (!is_there) return is_there.error();
-  std::vector<KeptName> kept;
+  std::vector<TimedName> kept;
   if (!is_there.value()) return kept;
   auto opened = OpenOwn(directory, all);
   if (!opened) return opened.error();
   const auto names = ScannedDirectory(std::move(*opened)).Names();
   if (!names) return names.error();
   for (const std::string& name : names.value())
-    if (auto each = KeptNameOf(name)) kept.push_back(std::move(*each));
-  std::sort(kept.begin(), kept.end(),
-            [](const KeptName& one, const KeptName& other) { return TextOf(one) < TextOf(other); });
+    if (auto each = TimedNameOf(name)) kept.push_back(std::move(*each));
+  std::sort(kept.begin(), kept.end(), [](const TimedName& one, const TimedName& other) {
+    return TextOf(one) < TextOf(other);
+  });
   return kept;
 }
 
 // Later than all that are there, even if the clock was set back.
-std::uint64_t NextTime(const std::vector<KeptName>& kept) {
+std::uint64_t NextTime(const std::vector<TimedName>& kept) {
   return kept.empty() ? NowNs() : std::max(NowNs(), kept.back().added_ns + 1);
 }
 
@@ -196,13 +173,13 @@ void RemoveAbandoned(int state) {
   if (!names) return;
   for (const std::string& name : names.value()) {
     if (!name.starts_with(kNewKept)) continue;
-    const auto kept = KeptNameOf(name.substr(std::string_view(kNewKept).size()));
+    const auto kept = TimedNameOf(name.substr(std::string_view(kNewKept).size()));
     if (kept && kept->added_ns + kAbandonedNs > NowNs()) continue;
     static_cast<void>(RemoveOwn(state, Inside(kReplaced, name)));
   }
 }
 
-Result<std::optional<KeptPaths>> ReadKept(int directory, const char* all, const KeptName& name) {
+Result<std::optional<KeptPaths>> ReadKept(int directory, const char* all, const TimedName& name) {
   const auto opened = OpenOwn(directory, Inside(all, TextOf(name)));
   if (!opened) return std::optional<KeptPaths>();  // removed since
   return KeptPaths::Read(opened.value().get());
@@ -353,10 +330,11 @@ std::optional<Error> ShareBases(int directory, int to, bool keeps_times, const s
   const auto all = OpenOrMakeOwn(to, kBases);
   if (!all) return all.error();
   const std::uint64_t now = NextTime(theirs.value());
-  for (const KeptName& name : ours.value()) {
+  for (const TimedName& name : ours.value()) {
     if (!only.empty() && name.id != only) continue;
-    const bool is_there = std::any_of(theirs.value().begin(), theirs.value().end(),
-                                      [&name](const KeptName& each) { return each.id == name.id; });
+    const bool is_there =
+        std::any_of(theirs.value().begin(), theirs.value().end(),
+                    [&name](const TimedName& each) { return each.id == name.id; });
     if (is_there) continue;
     const auto from = OpenOwn(directory, Inside(kBases, TextOf(name)));
     if (!from) return from.error();
@@ -374,7 +352,7 @@ std::optional<Error> ShareBases(int directory, int to, bool keeps_times, const s
 std::optional<Error> DropBasesSince(int directory, std::uint64_t since_ns) {
   const auto names = KeptNames(directory, kBases);
   if (!names) return names.error();
-  for (const KeptName& name : names.value()) {
+  for (const TimedName& name : names.value()) {
     if (name.added_ns < since_ns) continue;
     if (auto error = RemoveOwn(directory, Inside(kBases, TextOf(name)))) return error;
   }
@@ -385,7 +363,7 @@ bool TidyBases(int directory) {
   const auto names = KeptNames(directory, kBases);
   if (!names) return true;
   bool has_some = false;
-  for (const KeptName& name : names.value()) {
+  for (const TimedName& name : names.value()) {
     struct stat status {};
     const std::string path = Inside(kBases, TextOf(name));
     const bool is_alone =
@@ -426,7 +404,7 @@ Result<std::set<std::string>> ReplacedPaths(int state, const std::string& worksp
   const auto names = KeptNames(state, kReplaced);
   if (!names) return names.error();
   std::set<std::string> paths;
-  for (const KeptName& name : names.value()) {
+  for (const TimedName& name : names.value()) {
     const auto kept = ReadKept(state, kReplaced, name);
     if (!kept) return kept.error();
     if (!kept.value() || kept.value()->about().workspace != workspace) continue;
@@ -439,7 +417,7 @@ Result<std::set<std::string>> ReplacedPaths(int state, const std::string& worksp
 void TidyReplaced(int state, const std::string& workspace, std::optional<std::uint64_t> oldest_ns) {
   const auto names = KeptNames(state, kReplaced);
   if (!names) return;
-  for (const KeptName& name : names.value()) {
+  for (const TimedName& name : names.value()) {
     if (oldest_ns && name.added_ns >= *oldest_ns) continue;
     const auto kept = ReadKept(state, kReplaced, name);
     const bool is_others = kept && kept.value() && kept.value()->about().workspace != workspace;
@@ -455,10 +433,10 @@ Result<MergeBase> MergeBase::Of(int one, int other, int state, const std::string
   const auto theirs = KeptNames(other, kBases);
   if (!theirs) return theirs.error();
   MergeBase base;
-  for (const KeptName& name : ours.value()) {
+  for (const TimedName& name : ours.value()) {
     const bool is_shared =
         std::any_of(theirs.value().begin(), theirs.value().end(),
-                    [&name](const KeptName& each) { return each.id == name.id; });
+                    [&name](const TimedName& each) { return each.id == name.id; });
     if (!is_shared) continue;
     auto kept = ReadKept(one, kBases, name);
     if (!kept) return kept.error();
@@ -471,7 +449,7 @@ Result<MergeBase> MergeBase::Of(int one, int other, int state, const std::string
   const std::uint64_t since = base.bases_.empty() ? 0 : base.bases_.back().about().created_ns;
   const auto replaced = KeptNames(state, kReplaced);
   if (!replaced) return replaced.error();
-  for (const KeptName& name : replaced.value()) {
+  for (const TimedName& name : replaced.value()) {
     if (name.added_ns <= since) continue;
     auto kept = ReadKept(state, kReplaced, name);
     if (!kept) return kept.error();

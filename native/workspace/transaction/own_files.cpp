@@ -5,7 +5,10 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <charconv>
+#include <cstddef>
 #include <cstdio>
+#include <system_error>
 #include <utility>
 
 #include "supervise/os/file.h"
@@ -13,6 +16,27 @@
 #include "workspace/tree/beneath.h"
 
 namespace native_runner {
+
+namespace {
+
+constexpr std::size_t kTimeDigits = 20;
+
+}  // namespace
+
+std::string TextOf(const TimedName& name) {
+  const std::string digits = std::to_string(name.added_ns);
+  return std::string(kTimeDigits - digits.size(), '0') + digits + "-" + name.id;
+}
+
+std::optional<TimedName> TimedNameOf(const std::string& text) {
+  if (text.size() <= kTimeDigits + 1 || text[kTimeDigits] != '-') return std::nullopt;
+  TimedName name;
+  const char* const end = text.data() + kTimeDigits;
+  const auto [at, failed] = std::from_chars(text.data(), end, name.added_ns);
+  if (failed != std::errc() || at != end) return std::nullopt;
+  name.id = text.substr(kTimeDigits + 1);
+  return name;
+}
 
 Result<Descriptor> OpenOwn(int directory, const std::string& name) {
   constexpr int kFlags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 
@@ -7,6 +8,18 @@
 #include "supervise/os/descriptor.h"
 
 namespace native_runner {
+
+// TIME-ID: so that the names of what is kept are in the order of time (CLOCK_REALTIME,
+// nanoseconds).
+struct TimedName {
+  std::uint64_t added_ns = 0;
+  std::string id;
+};
+std::string TextOf(const TimedName& name);
+std::optional<TimedName> TimedNameOf(const std::string& text);
+
+// What was being written for as long as this was left by a process that died.
+inline constexpr std::uint64_t kAbandonedNs = 3'600'000'000'000;  // an hour
 
 // What a transaction keeps in its own directory, by names that nobody else changes. `directory` is
 // open for reading. No link is followed at the last step. kSetup where the file system refuses. Any

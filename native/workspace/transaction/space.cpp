@@ -66,15 +66,17 @@ class Measurement {
                                             const std::string& path) {
     if (path == "work") return std::optional<FileType>();  // the kernel's; it holds no contents
     constexpr int kFlags = O_PATH | O_NOFOLLOW | O_CLOEXEC;
-    Descriptor entry(openat(parent, name.c_str(), kFlags));
+    const Descriptor entry(openat(parent, name.c_str(), kFlags));
     if (!entry.valid()) return std::optional<FileType>();  // it has been removed
     auto node = NodeOf(entry.get());
     if (!node) return std::optional<FileType>();
     AddNode(*node, path);
-    if (S_ISDIR(node->mode) && (node->mode & S_IRWXU) != S_IRWXU && geteuid() != 0) {
-      if (chmod(DescriptorPath(entry.get()).c_str(), (node->mode & 07777U) | S_IRWXU) == 0) {
-        opened_.emplace_back(std::move(entry), node->mode & 07777U);
-      }
+    // To let its owner in for a moment would be in the way of whoever scans the transaction, and
+    // does the same.
+    constexpr mode_t kLooks = S_IRUSR | S_IXUSR;
+    if (S_ISDIR(node->mode) && (node->mode & kLooks) != kLooks && geteuid() != 0) {
+      space_.is_whole = false;
+      return std::optional<FileType>();
     }
     return std::optional(FileTypeOf(node->mode));
   }
@@ -99,7 +101,6 @@ class Measurement {
 
   TransactionSpace space_;
   std::map<std::uint64_t, Linked> linked_;  // by inode
-  std::vector<OpenedDirectory> opened_;     // which kept their owner out
 };
 
 }  // namespace

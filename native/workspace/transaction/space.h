@@ -8,8 +8,8 @@
 
 namespace native_runner {
 
-// What a transaction holds on disk, in bytes as the file system allocates them. Extents that a
-// reflink shares count in each file that has them.
+// Says how much a transaction holds on disk, in bytes as the file system allocates them. Extents
+// that a reflink shares count in each file that has them.
 struct TransactionSpace {
   std::string id;
   // Of files that nothing else holds: removing the transaction frees them.
@@ -22,6 +22,8 @@ struct TransactionSpace {
   std::uint64_t changes_bytes = 0;
   std::uint64_t checkpoints_bytes = 0;
   std::uint64_t home_bytes = 0;
+  // False: it has directories that keep their owner out, in which nothing is counted.
+  bool is_whole = true;
 };
 
 struct SpaceReport {

@@ -112,7 +112,7 @@ class Checkpointed {
     at().place().Write("state/copies", EncodeManifest(manifest));
   }
 
-  // Whether what a rollback has replaced is still there; and removes it.
+  // A rollback leaves the files that it has replaced to RemoveReplaced.
   bool HasReplaced() const { return Has("old-" + std::string(names_.tree)); }
   void RemoveReplaced() const { native_runner::RemoveReplaced(state_.get(), names_); }
 
