@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "policy/transaction/host_file.h"
+#include "workspace/transaction/checkpoints.h"
 #include "workspace/transaction/kept_texts.h"
 #include "workspace/transaction/own_files.h"
 #include "workspace/tree/staged_file.h"
@@ -179,6 +180,15 @@ void RemoveAbandoned(int state) {
   }
 }
 
+Result<std::set<std::string>> CheckpointIds(int transaction) {
+  const auto records = ListCheckpoints(transaction);
+  if (!records) return records.error();
+  std::set<std::string> ids;
+  for (const CheckpointRecord& record : records.value())
+    ids.insert(record.id);
+  return ids;
+}
+
 Result<std::optional<KeptPaths>> ReadKept(int directory, const char* all, const TimedName& name) {
   const auto opened = OpenOwn(directory, Inside(all, TextOf(name)));
   if (!opened) return std::optional<KeptPaths>();  // removed since
@@ -300,12 +310,15 @@ std::optional<Error> StageBase(int directory, const std::string& name,
   return WriteNew(directory, kBases, name, about, entries, tree);
 }
 
-Result<std::string> AddStagedBase(int directory, const std::string& name) {
+Result<std::string> AddStagedBase(int directory, const std::string& name,
+                                  const CheckpointRecord* checkpoint) {
   const auto names = KeptNames(directory, kBases);
   if (!names) return names.error();
-  auto id = NewId();
+  auto id = checkpoint != nullptr ? Result<std::string>(checkpoint->id) : NewId();
   if (!id) return id;
-  const std::string added = TextOf({NextTime(names.value()), *id});
+  const std::uint64_t added_ns =
+      checkpoint != nullptr ? checkpoint->created_ns : NextTime(names.value());
+  const std::string added = TextOf({added_ns, *id});
   auto error = RenameOwn(directory, Inside(kBases, kNewKept + name), Inside(kBases, added));
   if (error) return *error;
   return id;
@@ -349,22 +362,30 @@ std::optional<Error> ShareBases(int directory, int to, bool keeps_times, const s
   return std::nullopt;
 }
 
-std::optional<Error> DropBasesSince(int directory, std::uint64_t since_ns) {
+Result<bool> DropBasesSince(int directory, std::uint64_t since_ns) {
   const auto names = KeptNames(directory, kBases);
   if (!names) return names.error();
+  bool had_some = false;
   for (const TimedName& name : names.value()) {
     if (name.added_ns < since_ns) continue;
-    if (auto error = RemoveOwn(directory, Inside(kBases, TextOf(name)))) return error;
+    had_some = true;
+    if (auto error = RemoveOwn(directory, Inside(kBases, TextOf(name)))) return *error;
   }
-  return std::nullopt;
+  return had_some;
 }
 
 bool TidyBases(int directory) {
   const auto names = KeptNames(directory, kBases);
   if (!names) return true;
+  const auto checkpoints = CheckpointIds(directory);
+  if (!checkpoints) return true;
   bool has_some = false;
   for (const TimedName& name : names.value()) {
     struct stat status {};
+    if (checkpoints.value().contains(name.id)) {
+      has_some = true;
+      continue;
+    }
     const std::string path = Inside(kBases, TextOf(name));
     const bool is_alone =
         fstatat(directory, (path + "/" + kKeptList).c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0 &&
@@ -432,15 +453,31 @@ Result<MergeBase> MergeBase::Of(int one, int other, int state, const std::string
   if (!ours) return ours.error();
   const auto theirs = KeptNames(other, kBases);
   if (!theirs) return theirs.error();
+  const auto our_checkpoints = CheckpointIds(one);
+  if (!our_checkpoints) return our_checkpoints.error();
+  const auto their_checkpoints = CheckpointIds(other);
+  if (!their_checkpoints) return their_checkpoints.error();
   MergeBase base;
+  const auto add = [&base](int directory, const TimedName& name) -> std::optional<Error> {
+    auto kept = ReadKept(directory, kBases, name);
+    if (!kept) return kept.error();
+    if (*kept) base.bases_.push_back(std::move(**kept));
+    return std::nullopt;
+  };
   for (const TimedName& name : ours.value()) {
     const bool is_shared =
+        their_checkpoints.value().contains(name.id) ||
         std::any_of(theirs.value().begin(), theirs.value().end(),
                     [&name](const TimedName& each) { return each.id == name.id; });
     if (!is_shared) continue;
-    auto kept = ReadKept(one, kBases, name);
-    if (!kept) return kept.error();
-    if (*kept) base.bases_.push_back(std::move(**kept));
+    if (auto error = add(one, name)) return *error;
+  }
+  for (const TimedName& name : theirs.value()) {
+    const bool is_known =
+        std::any_of(ours.value().begin(), ours.value().end(),
+                    [&name](const TimedName& each) { return each.id == name.id; });
+    if (is_known || !our_checkpoints.value().contains(name.id)) continue;
+    if (auto error = add(other, name)) return *error;
   }
   std::sort(base.bases_.begin(), base.bases_.end(),
             [](const KeptPaths& first, const KeptPaths& second) {

@@ -9,6 +9,7 @@
 
 #include "policy/result.h"
 #include "policy/transaction/change.h"
+#include "policy/transaction/transaction_record.h"
 #include "supervise/os/descriptor.h"
 #include "workspace/tree/scanned_tree.h"
 
@@ -90,8 +91,11 @@ class KeptPaths {
 std::optional<Error> StageBase(int directory, const std::string& name,
                                const KeptPaths::About& about, const std::vector<Change>& changes,
                                const ScannedTree& tree, const std::set<std::string>& others = {});
-// Adds what was staged last by this name; its id. kSetup where nothing was.
-Result<std::string> AddStagedBase(int directory, const std::string& name);
+// Adds what was staged last by this name; its id. kSetup where nothing was. `checkpoint`: it is the
+// state of one, and has its id and its time; all transactions with that checkpoint have come from
+// it too.
+Result<std::string> AddStagedBase(int directory, const std::string& name,
+                                  const CheckpointRecord* checkpoint = nullptr);
 // Removes what was staged and not added. What can't be removed stays, and is never read.
 void DropStagedBases(int directory);
 
@@ -102,8 +106,10 @@ std::optional<Error> ShareBases(int directory, int to, bool keeps_times,
                                 const std::string& only = "");
 
 // Removes those that were added at this moment or later: the transaction goes back to before it.
-std::optional<Error> DropBasesSince(int directory, std::uint64_t since_ns);
-// Removes those that no other transaction has any more. True: some are left.
+// True: there were some.
+Result<bool> DropBasesSince(int directory, std::uint64_t since_ns);
+// Removes those that no other transaction has any more, except states of checkpoints. True: some
+// are left.
 bool TidyBases(int directory);
 
 // What the host had where commits have replaced something, for bases that tell nothing of a path:

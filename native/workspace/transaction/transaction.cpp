@@ -412,25 +412,54 @@ std::optional<Error> Transaction::RollBack(const std::string& id) {
   if (auto error = Unmount()) return error;
   workspace_.reset();  // also a copy, whose tree is replaced
   // Before the files: what was merged since is to be merged again.
-  if (auto error = ForgetMergesSince(id)) {
+  const auto had_merges = ForgetMergesSince(id);
+  if (!had_merges) {
     static_cast<void>(Mount());
-    return error;
+    return had_merges.error();
   }
   auto error = RollBackTo(at, directory_.kept_names(), id, directory_.file_systems());
   LeaveToSweep();
   if (!error) error = TakeMounted();
   static_cast<void>(Mount());  // where that fails, `Freshen` says why
+  // It has gone back, also where this fails.
+  if (!error && had_merges.value()) static_cast<void>(KeepAsBase(id));
   return error;
 }
 
-std::optional<Error> Transaction::ForgetMergesSince(const std::string& checkpoint) const {
-  const auto records = ListCheckpoints(directory_.descriptor());
+Result<bool> Transaction::ForgetMergesSince(const std::string& checkpoint) const {
+  const auto record = FindCheckpoint(checkpoint);
+  if (!record) return record.error();
+  if (!record.value()) return false;
+  return DropBasesSince(directory_.descriptor(), record.value()->created_ns);
+}
+
+Result<std::optional<CheckpointRecord>> Transaction::FindCheckpoint(const std::string& id) const {
+  auto records = ListCheckpoints(directory_.descriptor());
   if (!records) return records.error();
-  for (const CheckpointRecord& record : records.value())
-    if (record.id == checkpoint) {
-      return DropBasesSince(directory_.descriptor(), record.created_ns);
-    }
-  return std::nullopt;
+  for (CheckpointRecord& record : records.value())
+    if (record.id == id) return std::optional(std::move(record));
+  return std::optional<CheckpointRecord>();
+}
+
+// What was forked or merged from here since the checkpoint has come from that, too. Without it such
+// a one would have nothing in common with this transaction, and what it had removed would come
+// back.
+std::optional<Error> Transaction::KeepAsBase(const std::string& checkpoint) {
+  const auto record = FindCheckpoint(checkpoint);
+  if (!record) return record.error();
+  if (!record.value()) return std::nullopt;
+  const auto trees = OpenTrees();
+  if (!trees) return trees.error();
+  const auto side = SideOf(trees.value());
+  if (!side) return side.error();
+  const auto others = ReplacedSinceCopied();
+  if (!others) return others.error();
+  const KeptPaths::About about{record.value()->created_ns, directory_.record().workspace, {}};
+  auto error = StageBase(directory_.descriptor(), id(), about, side.value().changes,
+                         side.value().tree, others.value());
+  if (error) return error;
+  const auto added = AddStagedBase(directory_.descriptor(), id(), &*record.value());
+  return added ? std::nullopt : std::optional(added.error());
 }
 
 // Takes the ledger of the checkpoint, which has all changes: others are made from now on. The

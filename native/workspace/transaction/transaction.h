@@ -203,7 +203,9 @@ class Transaction {
   };
   static Error WasClosed();
   std::optional<Error> FillFork(TransactionDirectory& fork, const Trees& trees);
-  std::optional<Error> ForgetMergesSince(const std::string& checkpoint) const;
+  Result<bool> ForgetMergesSince(const std::string& checkpoint) const;
+  Result<std::optional<CheckpointRecord>> FindCheckpoint(const std::string& id) const;
+  std::optional<Error> KeepAsBase(const std::string& checkpoint);
   std::optional<Error> CheckOther(const Transaction& other) const;
   Result<MergeSide> Seen();
   Result<MergeSide> SideOf(const Trees& trees);

@@ -320,6 +320,25 @@ describeBackends("a merge", (openTransaction) => {
     await runner.close();
   });
 
+  test("with one that went back to before both parted brings nothing back that was removed", async () => {
+    const { transaction, runner } = await openTransaction(twenty());
+    await run(transaction, "echo 1 > made; echo 1 > kept");
+    const { id } = await transaction.checkpoint();
+    await run(transaction, "echo 2 > since");
+    const fork = await transaction.fork();
+    await run(fork, "rm made; sed -i 's/line 3$/by the fork/' text.txt");
+    await transaction.rollback(id);
+    expect((await fork.merge(transaction)).merged).toEqual([]);
+    expect((await run(fork, "ls")).out.split("\n")).not.toContain("made");
+    await run(transaction, "sed -i 's/line 18$/after/' text.txt; echo 3 > kept");
+    expect((await fork.merge(transaction)).merged).toEqual(["kept", "text.txt"]);
+    expect((await run(fork, "sed -n '3p;18p' text.txt; cat kept")).out).toBe(
+      "by the fork\nafter\n3",
+    );
+    expect((await transaction.merge(fork)).merged).toEqual(["made", "since", "text.txt"]);
+    await runner.close();
+  });
+
   test("of siblings, and of a fork's fork, starts where they parted", async () => {
     const { transaction, runner } = await openTransaction(twenty());
     await run(transaction, "sed -i 's/line 1$/common/' text.txt");
