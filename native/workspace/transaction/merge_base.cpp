@@ -152,6 +152,12 @@ std::optional<Error> LinkKept(int from, int to) {
   return std::nullopt;
 }
 
+// False for one whose removal a death has interrupted.
+bool IsWhole(int kept) {
+  return faccessat(kept, kKeptList, F_OK, AT_SYMLINK_NOFOLLOW) == 0 &&
+         faccessat(kept, kKeptData, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
 Result<KeptPaths::Entry> EntryAt(const ScannedTree& tree, const std::string& path) {
   const auto spot = SpotOf(tree, path);
   if (!spot) return spot.error();
@@ -351,6 +357,7 @@ std::optional<Error> ShareBases(int directory, int to, bool keeps_times, const s
     if (is_there) continue;
     const auto from = OpenOwn(directory, Inside(kBases, TextOf(name)));
     if (!from) return from.error();
+    if (!IsWhole(from.value().get())) continue;
     const std::string staged = kNewKept + name.id;
     if (auto error = RemoveOwn(all.value().get(), staged)) return error;
     const auto made = MakeOwn(all.value().get(), staged);
