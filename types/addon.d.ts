@@ -492,10 +492,16 @@ export interface NativeAddon {
    */
   awaitAnswer(path: string): Promise<void>;
   /**
-   * Locks an open file for this descriptor alone, without waiting, until it is closed or the process ends
-   * (flock(2)). Returns false if another process or another descriptor has locked it. Throws like Node's fs.
+   * Locks an open file or directory for this descriptor, without waiting, until it is closed or the process ends
+   * (flock(2)), or changes the kind of its lock. Returns false if another process or another descriptor has locked it.
+   * Throws like Node's fs.
+   * @param isShared others may have it locked so, too. Default false.
    */
-  lockFile(descriptor: number): boolean;
+  lockFile(descriptor: number, isShared?: boolean): boolean;
+  /** Makes a FIFO with these permissions, whatever the umask is. `path`: its bytes. Throws like Node's fs. */
+  makeFifo(path: Uint8Array, mode: number): void;
+  /** Resolves when the disk keeps all that was written to an open file's file system (syncfs(2)). */
+  syncFileSystem(descriptor: number): Promise<void>;
   /**
    * Returns the numbers that identify a state of an entry, given an open file or a path (links are not
    * followed): the six numbers of {@link WorkspaceSurvey}. Needed because not every engine's node:fs reports

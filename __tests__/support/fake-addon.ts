@@ -348,6 +348,8 @@ export class FakeAddon {
         term = () => 1;
       },
       lockFile: () => true,
+      makeFifo: () => {},
+      syncFileSystem: async () => {},
       lookAt: fakeLookAt,
       readToolDirectories: (paths) => paths.map(() => ({ links: [], interpreters: [] })),
       expectAnswer: () => {},

@@ -138,14 +138,16 @@ Napi::Value AwaitAnswer(const Napi::CallbackInfo& info) {
                                                                   : env.Undefined();
 }
 
-// Returns true if it has locked the open file for this descriptor alone.
+// Returns true if it has locked the open file for this descriptor, alone or (true) with others.
 Napi::Value LockFileOf(const Napi::CallbackInfo& info) {
   const Napi::Env env = info.Env();
   if (!info[0].IsNumber()) {
     Reader(env).Fail({ErrorCode::kInvalidType, "Expected a file descriptor", ""});
     return env.Undefined();
   }
-  const auto locked = LockFile(info[0].As<Napi::Number>().Int32Value());
+  const bool is_shared = info[1].IsBoolean() && info[1].As<Napi::Boolean>();
+  const auto locked = LockFile(info[0].As<Napi::Number>().Int32Value(),
+                               is_shared ? LockKind::kShared : LockKind::kExclusive);
   if (locked) return Napi::Boolean::New(env, locked.value());
   napi_value error = MakeFileError(env, locked.error(), {});
   if (error != nullptr) napi_throw(env, error);

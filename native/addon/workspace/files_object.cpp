@@ -209,10 +209,39 @@ class FilesObject : public Napi::ObjectWrap<FilesObject> {
   Files files_;            // null only when the constructor threw
 };
 
+// Makes a FIFO at a path, given as bytes, with these permissions.
+Napi::Value MakeFifoAt(const Napi::CallbackInfo& info) {
+  const Napi::Env env = info.Env();
+  if (!info[0].IsTypedArray() || !info[1].IsNumber()) {
+    Reader(env).Fail({ErrorCode::kInvalidType, "Expected the bytes of a path and a mode", ""});
+    return env.Undefined();
+  }
+  const auto bytes = info[0].As<Napi::Uint8Array>();
+  const std::string path(reinterpret_cast<const char*>(bytes.Data()), bytes.ByteLength());
+  const auto made = MakeFifo(path, info[1].As<Napi::Number>().Uint32Value());
+  if (made) return env.Undefined();
+  napi_value error = MakeFileError(env, made.error(), {.path = path, .to = {}});
+  if (error != nullptr) napi_throw(env, error);
+  return env.Undefined();
+}
+
+// Resolves when the disk keeps what was written to the file system of an open file.
+Napi::Value SyncFileSystemOf(const Napi::CallbackInfo& info) {
+  const Napi::Env env = info.Env();
+  if (!info[0].IsNumber()) {
+    Reader(env).Fail({ErrorCode::kInvalidType, "Expected a file descriptor", ""});
+    return env.Undefined();
+  }
+  const int fd = info[0].As<Napi::Number>().Int32Value();
+  return FileCall<Done>::Start(env, {}, [fd] { return SyncFileSystem(fd); });
+}
+
 }  // namespace
 
 void DefineWorkspaceFiles(Napi::Env env, Napi::Object exports) {
   exports.Set("WorkspaceFiles", FilesObject::Define(env));
+  exports.Set("makeFifo", Napi::Function::New(env, MakeFifoAt, "makeFifo"));
+  exports.Set("syncFileSystem", Napi::Function::New(env, SyncFileSystemOf, "syncFileSystem"));
 }
 
 }  // namespace native_runner

@@ -4,7 +4,8 @@
 
 namespace native_runner {
 
-// Defines exports.WorkspaceFiles: the files of one workspace, as in types/addon.d.ts.
+// Defines exports.WorkspaceFiles, the files of one workspace, and makeFifo and syncFileSystem for
+// trees that lib writes itself, as in types/addon.d.ts.
 void DefineWorkspaceFiles(Napi::Env env, Napi::Object exports);
 
 }  // namespace native_runner

@@ -12,12 +12,24 @@
 
 namespace native_runner {
 
-FileResult<bool> LockFile(int fd) {
-  while (flock(fd, LOCK_EX | LOCK_NB) != 0) {
+FileResult<bool> LockFile(int fd, LockKind kind) {
+  const int operation = kind == LockKind::kShared ? LOCK_SH : LOCK_EX;
+  while (flock(fd, operation | LOCK_NB) != 0) {
     if (errno == EWOULDBLOCK) return false;
     if (errno != EINTR) return Refused("flock", errno);
   }
   return true;
+}
+
+FileResult<Done> MakeFifo(const std::string& path, mode_t permissions) {
+  if (mkfifo(path.c_str(), 0600) != 0) return Refused("mkfifo", errno);
+  if (chmod(path.c_str(), permissions) != 0) return Refused("chmod", errno);
+  return Done();
+}
+
+FileResult<Done> SyncFileSystem(int fd) {
+  if (syncfs(fd) != 0) return Refused("syncfs", errno);
+  return Done();
 }
 
 namespace {

@@ -19,10 +19,19 @@
 
 namespace native_runner {
 
-// Locks an open file for this descriptor alone, without waiting; false: somebody else has it
-// locked, or this process by another descriptor. The lock goes with the descriptor, however the
-// process ends (flock(2)). Any thread.
-FileResult<bool> LockFile(int fd);
+// Whether others may have the same lock: those who use what one alone may change.
+enum class LockKind { kExclusive, kShared };
+
+// Locks an open file or directory for this descriptor, without waiting, or changes the kind of its
+// lock; false: somebody else has it locked, or this process by another descriptor. The lock goes
+// with the descriptor, however the process ends (flock(2)). Any thread.
+FileResult<bool> LockFile(int fd, LockKind kind);
+
+// Makes a FIFO with these permissions, whatever umask(2) says; EEXIST if anything has the name.
+FileResult<Done> MakeFifo(const std::string& path, mode_t permissions);
+
+// Has the disk keep all that was written to the file system of an open file (syncfs(2)). Blocks.
+FileResult<Done> SyncFileSystem(int fd);
 
 // All bytes of a regular file. It is looked at before it is opened, so that nothing but a file ever
 // is: opening a FIFO or a device does something. kTooLarge when it has, or gets meanwhile, more

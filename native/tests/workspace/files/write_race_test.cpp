@@ -1,5 +1,7 @@
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 
 #include <atomic>
 #include <cstdlib>
@@ -110,6 +112,35 @@ TEST(WriteRaceTest, AFileThatIsKeptLockedIsNotWaitedForForEver) {
   EXPECT_EQ(tree.Text("file"), "inside");
   locked.Close();
   EXPECT_EQ(OutcomeOf(Write(root, "file", "mine", Unchanged(version))), "");
+}
+
+TEST(LockFileTest, SharedLocksAreHadTogetherAndKeepTheExclusiveOneAway) {
+  const Tree tree;
+  const auto opened = [&tree] { return Descriptor(open(tree.Path("inner").c_str(), O_RDONLY)); };
+  Descriptor one = opened();
+  Descriptor two = opened();
+  const Descriptor three = opened();
+  EXPECT_TRUE(LockFile(one.get(), LockKind::kShared).value());
+  EXPECT_TRUE(LockFile(two.get(), LockKind::kShared).value());
+  EXPECT_FALSE(LockFile(three.get(), LockKind::kExclusive).value());
+  two.Close();
+  EXPECT_TRUE(LockFile(one.get(), LockKind::kExclusive).value());  // the only one left
+  EXPECT_FALSE(LockFile(three.get(), LockKind::kShared).value());
+  one.Close();
+  EXPECT_TRUE(LockFile(three.get(), LockKind::kShared).value());
+}
+
+TEST(MakeFifoTest, HasItsModeAndTakesNoName) {
+  const Tree tree;
+  ASSERT_TRUE(MakeFifo(tree.Path("fifo"), 0626));
+  struct stat status {};
+  ASSERT_EQ(lstat(tree.Path("fifo").c_str(), &status), 0);
+  EXPECT_EQ(status.st_mode, mode_t{S_IFIFO | 0626});
+  EXPECT_FALSE(MakeFifo(tree.Path("file"), 0600));
+  EXPECT_EQ(tree.Text("file"), "inside");
+  const Descriptor file(open(tree.Path("file").c_str(), O_RDONLY));
+  EXPECT_TRUE(SyncFileSystem(file.get()));
+  EXPECT_FALSE(SyncFileSystem(-1));
 }
 
 TEST(WriteRaceTest, OfManyWhoMakeAFileOneHasMadeIt) {
