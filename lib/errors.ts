@@ -138,6 +138,42 @@ export class TransactionError extends Error {
   }
 }
 
+/** Details of an {@link ImageError}. */
+export type ImageErrorOptions = {
+  code: ImageError["code"];
+  /** How to fix it, if known. */
+  fix?: string | undefined;
+  /** The error that caused this one, if any. */
+  cause?: unknown;
+};
+
+/** An image can't be used as a root file system; `code` is stable. Nothing of it is left on disk. */
+export class ImageError extends Error {
+  /**
+   * ERR_IMAGE_NOT_FOUND: there is no such image, tag, digest or platform. ERR_IMAGE_INVALID: it breaks the rules of its
+   * format, or is not what its digests say. ERR_IMAGE_UNSUPPORTED: this Node.js, or this package, can't read it.
+   * ERR_IMAGE_TOO_LARGE: it has more than its limits allow. ERR_IMAGE_STORE: the directory where images are kept can't
+   * be used. ERR_IMAGE_PULL: a registry does not give it.
+   */
+  readonly code:
+    | "ERR_IMAGE_NOT_FOUND"
+    | "ERR_IMAGE_INVALID"
+    | "ERR_IMAGE_UNSUPPORTED"
+    | "ERR_IMAGE_TOO_LARGE"
+    | "ERR_IMAGE_STORE"
+    | "ERR_IMAGE_PULL";
+  // `declare`: an absent field must not be printed as undefined with every error.
+  /** How to fix it; undefined if unknown. */
+  declare readonly fix: string | undefined;
+
+  constructor(message: string, { code, fix, cause }: ImageErrorOptions) {
+    super(message, cause === undefined ? undefined : { cause });
+    this.name = "ImageError";
+    this.code = code;
+    if (fix !== undefined) this.fix = fix;
+  }
+}
+
 /** Details of a {@link WaitForPortError}. */
 export type WaitForPortErrorOptions = {
   /** The port in the sandbox. */

@@ -132,7 +132,7 @@ export const homeDirectory = (): string => process.env.HOME || homedir();
  * Returns the default directory for what is kept of a kind: in $XDG_STATE_HOME, which counts only if it is absolute,
  * otherwise in ~/.local/state (XDG Base Directory Specification).
  */
-export function stateDirectory(kind: "transactions" | "homes" | "run-homes"): string {
+export function stateDirectory(kind: "transactions" | "homes" | "run-homes" | "images"): string {
   const named = process.env.XDG_STATE_HOME ?? "";
   const state = isAbsolute(named) ? named : join(homeDirectory(), ".local", "state");
   return join(state, "openagentic", kind);

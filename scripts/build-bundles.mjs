@@ -1,6 +1,7 @@
 // Bundles what this package uses of others and does not depend on, so that `npx @openagentic/native-runner` needs
-// nothing else: the MCP SDK into dist/mcp/sdk-copy.js, and the terminator's thread with what makes its certificates into
-// dist/secrets/terminator-thread.js, and the thread that merges texts into dist/merge/thread.js.
+// nothing else: the MCP SDK into dist/mcp/sdk-copy.js, the terminator's thread with what makes its certificates into
+// dist/secrets/terminator-thread.js, the thread that merges texts into dist/merge/thread.js, and the one that unpacks
+// images, with what reads headers of archives, into dist/image/thread.js.
 //
 //   node scripts/build-bundles.mjs
 import { writeFileSync } from "node:fs";
@@ -38,6 +39,9 @@ async function bundle(name, licences, input) {
 await bundle("mcp/sdk-copy", "mcp/sdk-licenses", { stdin: { contents, resolveDir: root } });
 await bundle("secrets/terminator-thread", "secrets/terminator-thread-licenses", {
   entryPoints: [`${root}lib/secrets/thread/main.ts`],
+});
+await bundle("image/thread", "image/thread-licenses", {
+  entryPoints: [`${root}lib/image/thread/main.ts`],
 });
 await bundle("merge/thread", "merge/thread-licenses", {
   entryPoints: [`${root}lib/merge/thread/main.ts`],

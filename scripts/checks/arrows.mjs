@@ -101,6 +101,8 @@ export const imports = {
   "lib/merge/": "types/ lib/package-root",
   "lib/secrets/thread/": "types/ lib/secrets/ @peculiar/x509 reflect-metadata",
   "lib/secrets/": `types/ ${native} lib/package-root`,
+  "lib/image/thread/": "lib/errors lib/image/unpack-thread tar/header",
+  "lib/image/": `${native} lib/home/kept-homes lib/package-root lib/protected-paths`,
   "lib/network": `types/ ${native} lib/secrets/`,
   "lib/options": "types/",
   "lib/option-schemas": "types/ lib/options valibot",
