@@ -25,6 +25,10 @@ async function parse(...words: string[]): Promise<Call> {
     homeList: async (options) => void calls.push({ action: "homeList", command: [], options }),
     homeClear: async (command, options) =>
       void calls.push({ action: "homeClear", command: [...command], options }),
+    imagePull: async (reference, options) =>
+      void calls.push({ action: "imagePull", command: [reference], options }),
+    imageList: async (options) => void calls.push({ action: "imageList", command: [], options }),
+    imagePrune: async (options) => void calls.push({ action: "imagePrune", command: [], options }),
     txList: async (options) => void calls.push({ action: "txList", command: [], options }),
     txPrune: async (options) => void calls.push({ action: "txPrune", command: [], options }),
     txShow: async (id, options) => void calls.push({ action: "txShow", command: [id], options }),

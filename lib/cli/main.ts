@@ -8,12 +8,13 @@
 import { CommanderError } from "commander";
 
 import { AuditLogError } from "../audit-log/files.js";
-import { ForwardError, SandboxError } from "../errors.js";
+import { ForwardError, ImageError, SandboxError } from "../errors.js";
 import { packageVersion } from "../package-version.js";
 import { auditExport, auditHead, auditShow, auditVerify } from "./audit.js";
 import { doctor } from "./doctor.js";
 import { explain } from "./explain.js";
 import { homeClear, homeList } from "./home.js";
+import { imageList, imagePrune, imagePull } from "./image.js";
 import { learn } from "./learn/learn.js";
 import { createProgram } from "./program.js";
 import { inCliWords } from "./reason.js";
@@ -47,6 +48,10 @@ function report(error: unknown): number {
   if (error instanceof SandboxError || error instanceof ForwardError) {
     printError(inCliWords(error.message), error.fix && inCliWords(error.fix));
     return 125;
+  }
+  if (error instanceof ImageError) {
+    printError(error.message, error.fix);
+    return error.code === "ERR_IMAGE_NOT_FOUND" ? 120 : 125;
   }
   if (error instanceof AuditLogError) {
     printError(error.message);
@@ -100,6 +105,7 @@ const program = createProgram(packageVersion(), {
   ...tx,
   homeList,
   homeClear,
+  ...{ imagePull, imageList, imagePrune },
   ...audit,
 });
 watchOutput(); // also for --help | head

@@ -10,6 +10,7 @@ import { addCompletionCommand } from "./completion.js";
 import type { DoctorOptions } from "./doctor.js";
 import { flagOf, kReplacing } from "./flags.js";
 import { addHomeCommand, type HomeActions } from "./home.js";
+import { addImageCommand, type ImageActions } from "./image.js";
 import { addLearnCommand, type LearnOptions } from "./learn/learn.js";
 import {
   type CliOptions,
@@ -74,6 +75,7 @@ Examples:
 /** The implementations of the commands. */
 export type Actions = TxActions &
   HomeActions &
+  ImageActions &
   AuditActions & {
     run(command: string[], options: CliOptions): Promise<void>;
     explain(command: string[], options: CliOptions): Promise<void>;
@@ -273,7 +275,7 @@ export function createProgram(version: string, actions: Actions): Command {
     .description("Run a command in a sandbox: isolated, bounded, recorded.")
     .version(version, "-V, --version")
     .usage(
-      "run|explain|why|learn|doctor|tx|home|review|audit|mcp|worker|broker-config|skill|completion [options]",
+      "run|explain|why|learn|doctor|tx|home|image|review|audit|mcp|worker|broker-config|skill|completion [options]",
     )
     .enablePositionalOptions()
     .showSuggestionAfterError()
@@ -330,6 +332,7 @@ export function createProgram(version: string, actions: Actions): Command {
     .action((options: DoctorOptions) => actions.doctor(options));
   addTxCommand(program, actions, say);
   addHomeCommand(program, actions, say);
+  addImageCommand(program, actions, say);
   addReviewCommand(program.command("review"), actions.review).configureOutput(say("review"));
   addAuditCommand(program, actions, say);
   addMcpCommand(

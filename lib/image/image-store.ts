@@ -23,6 +23,7 @@ import {
   readdirSync,
   readFileSync,
   renameSync,
+  rmdirSync,
   type Stats,
   statSync,
   unlinkSync,
@@ -30,7 +31,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { open } from "node:fs/promises";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 
 import { ImageError } from "../errors.js";
 import { expectOwn } from "../home/kept-homes.js";
@@ -228,6 +229,24 @@ export class ImageStore {
     throw unusable(`${directory} can't be made`);
   }
 
+  /** Removes what was made and not completed. */
+  async discard(made: Lock): Promise<void> {
+    if (!basename(made.directory).startsWith(kMaking)) return; // it was completed, and may be in use
+    try {
+      rmdirSync(made.directory); // mostly there is nothing in it
+      return made.release();
+    } catch (error) {
+      if (codeOf(error) !== "ENOTEMPTY") throw error;
+    }
+    const thread = new UnpackThread();
+    try {
+      await thread.remove([made.directory]);
+    } finally {
+      await thread.close();
+      made.release();
+    }
+  }
+
   /** Removes what processes that died have left, and what was put aside. */
   async clean(thread: UnpackThread): Promise<void> {
     for (const kind of ["trees", "layouts"] as const) {
@@ -340,6 +359,7 @@ export class ImageStore {
     const all = this.list().filter(({ usedAt }) => usedAt.getTime() <= before);
     const pruned: ListedImage[] = [];
     const locks: Lock[] = [];
+    let freedBytes = 0;
     try {
       // Several references may mean the same tree; its own time of use is that of the last of them.
       const treeIsLeft = new Map<string, boolean>();
@@ -353,11 +373,12 @@ export class ImageStore {
         if (!treeIsLeft.get(chain)) pruned.push(image);
       }
       this.#forget(pruned, locks, isDryRun);
+      freedBytes = freedBy(pruned);
       if (!isDryRun) await this.#clear(locks);
     } finally {
       for (const lock of locks) lock.release();
     }
-    return { pruned, left: all.filter((image) => !pruned.includes(image)) };
+    return { pruned, left: all.filter((image) => !pruned.includes(image)), freedBytes };
   }
 
   /** The name goes at once. In a dry run it stays. */
@@ -412,13 +433,28 @@ export type ListedImage = {
 };
 
 /** What was pruned, and what was left since it is used. */
-export type PrunedImages = { pruned: ListedImage[]; left: ListedImage[] };
+export type PrunedImages = {
+  pruned: ListedImage[];
+  left: ListedImage[];
+  /** Bytes of files; what several images had in common counts once. */
+  freedBytes: number;
+};
 
 function isUsed(directory: string): boolean {
   const lock = lockAt(directory, false);
   if (lock === "busy") return true;
   lock?.release();
   return false;
+}
+
+/** Layouts by their digests, and trees by their chains. */
+function freedBy(images: readonly ListedImage[]): number {
+  const sizes = new Map<string, number>();
+  for (const { digest, chain, pulledBytes, unpackedBytes = 0 } of images) {
+    if (pulledBytes > 0) sizes.set(`layout ${digest}`, pulledBytes);
+    sizes.set(`tree ${chain}`, unpackedBytes);
+  }
+  return [...sizes.values()].reduce((sum, bytes) => sum + bytes, 0);
 }
 
 function touch(file: string): void {

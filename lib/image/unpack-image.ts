@@ -1,6 +1,6 @@
 /** Unpacks images as root file systems, once each: as an ordinary user, without a daemon. */
 
-import { existsSync, rmdirSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { isAbsolute, join, resolve } from "node:path";
 
 import { ImageError, invalidType, invalidValue } from "../errors.js";
@@ -17,7 +17,8 @@ import {
 
 export type { ImageChoice, ImageConfig, ImageLimits, LeftOut } from "./unpack-thread.js";
 
-const kLimits: ImageLimits = {
+/** The most that an image may have unless somebody says otherwise. */
+export const kDefaultLimits: ImageLimits = {
   maxBytes: 16 * 1024 ** 3,
   maxEntries: 1_000_000,
   maxLayers: 500,
@@ -93,8 +94,8 @@ function choiceOf(choice: ImageChoice): ImageChoice {
 
 function limitsOf(given: Partial<ImageLimits> = {}): ImageLimits {
   expectFields(given, "limits", kLimitFields);
-  const limits = { ...kLimits };
-  for (const name of Object.keys(kLimits) as (keyof ImageLimits)[]) {
+  const limits = { ...kDefaultLimits };
+  for (const name of Object.keys(kDefaultLimits) as (keyof ImageLimits)[]) {
     const value = given[name] ?? limits[name];
     if (typeof value !== "number") throw invalidType(`limits.${name}`, "a number", value);
     if (!Number.isSafeInteger(value) || value < 1) {
@@ -172,7 +173,7 @@ export async function useImage(
   } finally {
     source.lock?.release();
     await thread.close();
-    await discard(made);
+    await store.discard(made);
   }
 }
 
@@ -242,22 +243,4 @@ async function damaged(lock: Lock): Promise<ImageError> {
   lock.release();
   const message = `${lock.directory} was changed by somebody: it has no about.json`;
   return new ImageError(message, { code: "ERR_IMAGE_STORE", fix: `remove ${lock.directory}` });
-}
-
-/** Removes what was not completed. A thread that was aborted has not. */
-async function discard(made: Lock): Promise<void> {
-  if (!made.directory.includes(".making-")) return; // it was completed, and is in use
-  try {
-    rmdirSync(made.directory); // mostly there is nothing in it
-    return made.release();
-  } catch {
-    // There is.
-  }
-  const thread = new UnpackThread();
-  try {
-    await thread.remove([made.directory]);
-  } finally {
-    await thread.close();
-    made.release();
-  }
 }
