@@ -22,7 +22,15 @@ export type MadeEntry = {
 
 const padded = (data: Buffer) => Buffer.concat([data, Buffer.alloc(-data.length & 511)]);
 
-function header({ name, flag = "0", data = "", size, mode = 0o644, mtime = 1e9, target = "" }: MadeEntry) {
+function header({
+  name,
+  flag = "0",
+  data = "",
+  size,
+  mode = 0o644,
+  mtime = 1e9,
+  target = "",
+}: MadeEntry) {
   const block = Buffer.alloc(512);
   block.write(name, 0, 100, "latin1");
   const number = (value: number, digits: number) => `${value.toString(8).padStart(digits, "0")}\0`;
@@ -43,7 +51,8 @@ function header({ name, flag = "0", data = "", size, mode = 0o644, mtime = 1e9, 
 function record(key: string, value: string): string {
   const rest = ` ${key}=${value}\n`;
   let length = rest.length;
-  while (length !== rest.length + String(length).length) length = rest.length + String(length).length;
+  while (length !== rest.length + String(length).length)
+    length = rest.length + String(length).length;
   return `${length}${rest}`;
 }
 
@@ -51,16 +60,21 @@ function record(key: string, value: string): string {
 export function madeTar(entries: readonly MadeEntry[], hasEnd = true): Buffer {
   const blocks: Buffer[] = [];
   const add = (entry: MadeEntry) => {
-    blocks.push(header(entry), padded(Buffer.from(entry.data ?? "", "latin1")));
+    const { data = "" } = entry;
+    const bytes = typeof data === "string" ? Buffer.from(data, "latin1") : data;
+    blocks.push(header(entry), padded(bytes));
   };
   for (const { pax, ...entry } of entries) {
     const { name, target = "" } = entry;
     if (pax !== undefined) {
-      const data = Object.entries(pax).map(([key, value]) => record(key, value)).join("");
+      const data = Object.entries(pax)
+        .map(([key, value]) => record(key, value))
+        .join("");
       add({ name: "PaxHeader", flag: "x", data: Buffer.from(data, "latin1") });
     }
     if (name.length > 100) add({ name: "L", flag: "L", data: Buffer.from(`${name}\0`, "latin1") });
-    if (target.length > 100) add({ name: "K", flag: "K", data: Buffer.from(`${target}\0`, "latin1") });
+    if (target.length > 100)
+      add({ name: "K", flag: "K", data: Buffer.from(`${target}\0`, "latin1") });
     add(entry);
   }
   return Buffer.concat(hasEnd ? [...blocks, Buffer.alloc(1024)] : blocks);
@@ -107,10 +121,10 @@ export function writeLayout(directory: string, images: readonly ImageOfLayout[])
       config: put("config.v1+json", json(about)),
       layers: both.map(({ stored }) => put("layer.v1.tar+gzip", stored)),
     };
-    const put1 = { ...put("manifest.v1+json", json(manifest)), ...(platform && { platform }) };
-    if (tags.length === 0) return [put1];
+    const made = { ...put("manifest.v1+json", json(manifest)), ...(platform && { platform }) };
+    if (tags.length === 0) return [made];
     return tags.map((tag) => ({
-      ...put1,
+      ...made,
       annotations: { "org.opencontainers.image.ref.name": tag },
     }));
   });
