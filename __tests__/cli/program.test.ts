@@ -226,6 +226,31 @@ describe("homes", () => {
   });
 });
 
+describe("images", () => {
+  it("are pulled, listed and pruned", async () => {
+    const pull = await parse(
+      "image",
+      "pull",
+      "--tls-verify=false",
+      "--max-size",
+      "1G",
+      "a.test/b:1",
+    );
+    const options = { tlsVerify: "false", maxSize: 2 ** 30 };
+    expect(pull).toEqual({ action: "imagePull", command: ["a.test/b:1"], options });
+    const list = await parse("image", "list", "--json", "--state-directory", "/s");
+    expect(list).toMatchObject({
+      action: "imageList",
+      options: { json: true, stateDirectory: "/s" },
+    });
+    const prune = await parse("image", "prune", "--older-than", "30d", "--dry-run");
+    expect(prune).toMatchObject({
+      action: "imagePrune",
+      options: { dryRun: true, olderThan: 30 * 86_400_000 },
+    });
+  });
+});
+
 describe("skill run", () => {
   const kDefaults = { tier: "untrusted", input: "", timeout: 30_000, engine: "auto" };
 
@@ -286,6 +311,8 @@ describe("misuse", () => {
     [["run", "--home", "keep", "ls"], /Expected none, private, kept, or a directory/],
     [["home", "clear"], /name the homes to remove, or use --all/],
     [["home", "clear", "--all", "a1"], /name the homes to remove, or use --all/],
+    [["image", "pull"], /missing required argument 'reference'/],
+    [["image", "pull", "--tls-verify", "no", "a"], /no.*true, false/],
     [["tx", "lst"], /unknown command 'lst' \(Did you mean list\?/],
     [["tx", "show"], /missing required argument 'id'/],
     [["tx", "show", "a", "b"], /too many arguments/],

@@ -135,21 +135,24 @@ async function pulled(
 ): Promise<UnpackedImage> {
   const { stateDirectory, maxSize = kDefaultLimits.maxBytes } = options;
   const store = new ImageStore(stateDirectory);
+  const thread = new UnpackThread(signal);
   const made = store.make("layouts");
   let lock: Lock = made;
-  const thread = new UnpackThread(signal);
   try {
     await copy(reference, made.directory, options, maxSize, signal);
     const choice = { image: join(made.directory, "layout") };
     const limits = { ...kDefaultLimits, maxBytes: maxSize };
     const { digest, chain } = await thread.find(choice, made.directory, limits);
+    // First, so that nothing is kept of an image that can't be unpacked.
+    const unpacked = await unpackImage(choice, { stateDirectory, limits, signal }, reference);
     lock = await store.complete(made, "layouts", digest);
     store.setName({ reference, digest, chain, pulledAt: Date.now() });
-    return await unpackImage({ image: reference }, { stateDirectory, limits, signal });
+    return unpacked;
   } finally {
-    lock.release();
+    if (lock !== made) lock.release();
     await thread.close();
     await store.discard(made);
+    made.release();
   }
 }
 

@@ -372,8 +372,8 @@ export class ImageStore {
         }
         if (!treeIsLeft.get(chain)) pruned.push(image);
       }
-      this.#forget(pruned, locks, isDryRun);
-      freedBytes = freedBy(pruned);
+      const orphanBytes = this.#forget(pruned, locks, isDryRun);
+      freedBytes = freedBy(pruned) + orphanBytes;
       if (!isDryRun) await this.#clear(locks);
     } finally {
       for (const lock of locks) lock.release();
@@ -391,9 +391,16 @@ export class ImageStore {
     lock.directory = aside;
   }
 
-  /** The names of these images, and the layouts that no name means then. */
-  #forget(images: readonly ListedImage[], locks: Lock[], isDryRun: boolean): void {
-    if (isDryRun) return;
+  /**
+   * The names of these images, and the layouts that no name means then. Returns the bytes of those that no name had meant
+   * before: what a reference meant until it was pulled anew.
+   */
+  #forget(images: readonly ListedImage[], locks: Lock[], isDryRun: boolean): number {
+    const known = new Set(images.map(({ digest }) => this.place("layouts", digest)));
+    const others = new Set(this.#names().map(({ digest }) => this.place("layouts", digest)));
+    const orphans = this.#whole("layouts").filter((each) => !known.has(each) && !others.has(each));
+    const orphanBytes = orphans.reduce((sum, each) => sum + bytesBelow(each), 0);
+    if (isDryRun) return orphanBytes;
     for (const { name, pulledAt } of images) {
       if (pulledAt !== undefined) unlinkIfThere(this.#nameFile(name));
     }
@@ -402,6 +409,7 @@ export class ImageStore {
       const lock = meant.has(directory) ? undefined : lockAt(directory, false);
       if (lock !== undefined && lock !== "busy") this.#putAside(lock, "layouts", locks, false);
     }
+    return orphanBytes;
   }
 
   async #clear(locks: readonly Lock[]): Promise<void> {

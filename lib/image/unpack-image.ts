@@ -133,12 +133,14 @@ const unpacking = new Map<string, Promise<unknown>>();
  * Unpacks an image, unless that was done before, by whichever process and from whatever file: trees are kept by the
  * contents of their layers. Works on a thread of its own. Of processes that unpack the same one at once, one is heard.
  *
+ * @param called what messages and lists call it. Default: `image`.
  * @throws (rejects) TypeError or RangeError for wrong values; {@link ImageError}; the reason of `signal`; errors of Node's
  *   file system.
  */
 export async function useImage(
   choice: ImageChoice,
   options: UnpackOptions = {},
+  called: string = choice?.image,
 ): Promise<UsedImage> {
   const meant = choiceOf(choice);
   expectFields(options, "options", kOptionFields);
@@ -151,25 +153,20 @@ export async function useImage(
   signal?.throwIfAborted();
   const store = new ImageStore(stateDirectory);
   const source = await sourceOf(meant, store);
+  const thread = startThread(signal, source);
   const made = store.make("trees");
-  const thread = new UnpackThread(signal);
+  let lock: Lock | undefined;
   try {
-    const found = await thread
-      .find(source.choice, made.directory, limits)
-      .catch((error: unknown) => {
-        throw namingImage(error, meant.image);
-      });
-    const unpack = () => unpackTree({ store, made, thread, found, image: meant.image, limits });
-    const lock = (await store.use("trees", found.chain)) ?? (await onlyOnce(store, found, unpack));
-    store.noteUse(lock);
-    const about = store.about(lock);
-    if (about === undefined) throw await damaged(lock);
-    return {
-      directory: join(lock.directory, "tree"),
-      ...{ digest: found.digest, config: found.config },
-      ...{ bytes: about.bytes, entries: about.entries, leftOut: about.leftOut },
-      release: () => lock.release(),
-    };
+    const find = thread.find(source.choice, made.directory, limits);
+    const found = await find.catch((error: unknown) => {
+      throw namingImage(error, called);
+    });
+    const unpack = () => unpackTree({ store, made, thread, found, image: called, limits });
+    lock = (await store.use("trees", found.chain)) ?? (await onlyOnce(store, found, unpack));
+    return usedImage(store, found, lock);
+  } catch (error) {
+    lock?.release();
+    throw error;
   } finally {
     source.lock?.release();
     await thread.close();
@@ -177,12 +174,35 @@ export async function useImage(
   }
 }
 
+/** The caller may have aborted meanwhile. */
+function startThread(signal: AbortSignal | undefined, { lock }: Source): UnpackThread {
+  try {
+    return new UnpackThread(signal);
+  } catch (error) {
+    lock?.release();
+    throw error;
+  }
+}
+
+function usedImage(store: ImageStore, { digest, config }: FoundImage, lock: Lock): UsedImage {
+  store.noteUse(lock);
+  const about = store.about(lock);
+  if (about === undefined) {
+    const message = `${lock.directory} was changed by somebody: it has no about.json`;
+    throw new ImageError(message, { code: "ERR_IMAGE_STORE", fix: `remove ${lock.directory}` });
+  }
+  const { bytes, entries, leftOut } = about;
+  const directory = join(lock.directory, "tree");
+  return { directory, digest, config, bytes, entries, leftOut, release: () => lock.release() };
+}
+
 /** {@link useImage} for those who need it for a moment: it may be pruned any time. */
 export async function unpackImage(
   choice: ImageChoice,
   options: UnpackOptions = {},
+  called: string = choice?.image,
 ): Promise<UnpackedImage> {
-  const { release, ...image } = await useImage(choice, options);
+  const { release, ...image } = await useImage(choice, options, called);
   release();
   return image;
 }
@@ -237,10 +257,4 @@ function namingImage(error: unknown, image: string): unknown {
     fix,
     cause: error,
   });
-}
-
-async function damaged(lock: Lock): Promise<ImageError> {
-  lock.release();
-  const message = `${lock.directory} was changed by somebody: it has no about.json`;
-  return new ImageError(message, { code: "ERR_IMAGE_STORE", fix: `remove ${lock.directory}` });
 }
