@@ -76,6 +76,11 @@ const kLimits: Readonly<Record<string, string>> = {
   maxOutput: "maxStdoutBytes",
   maxOutputBytes: "maxStdoutBytes",
   maxBuffer: "maxStdoutBytes",
+  cpus: "cpuShare",
+  cpuShares: "cpuShare",
+  disk: "writeBytes",
+  diskBytes: "writeBytes",
+  quota: "writeBytes",
 };
 
 const kOf = (table: Readonly<Record<string, string>>, name: string) =>

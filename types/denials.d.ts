@@ -21,7 +21,13 @@ export type DenialKind =
 export type DeniedBy = "bubblewrap" | "landlock" | "firejail" | "seccomp" | "network" | "limits";
 
 /** Limits that a grant can raise. */
-type GrantedLimit = "memoryBytes" | "cpuSeconds" | "maxProcesses" | "maxOpenFiles" | "maxFileBytes";
+type GrantedLimit =
+  | "memoryBytes"
+  | "cpuSeconds"
+  | "maxProcesses"
+  | "maxOpenFiles"
+  | "maxFileBytes"
+  | "writeBytes";
 
 /** An option with a value, and the command-line form of both. */
 type GrantOf<Option extends string, Value> = {

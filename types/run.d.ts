@@ -49,6 +49,27 @@ export type NativeLimits = {
   maxOpenFiles?: number | undefined;
   /** Bytes of the largest file that a process may write (RLIMIT_FSIZE). */
   maxFileBytes?: number | undefined;
+  /**
+   * The run's share of the CPUs while others want them too, as a weight: an integer from 1 to 10 000, of which a run
+   * without one, and this process, have 100 (cgroup v2 cpu.weight). The outcome is "setup-failed" where no cgroup with
+   * the cpu controller is delegated, and in a session.
+   */
+  cpuShare?: number | undefined;
+  /**
+   * The same of the disk that the workspace is on: an integer from 1 to 1 000 (cgroup v2 io.weight or io.bfq.weight).
+   * The outcome is "setup-failed" where nothing divides that disk by weights.
+   */
+  ioShare?: number | undefined;
+  /**
+   * Bytes on disk and in memory that the run may add to the workspace, its home and `/tmp` together. A run that adds
+   * more is ended; the outcome is "limit-exceeded".
+   */
+  writeBytes?: number | undefined;
+  /**
+   * Bytes that stay free on the file systems of the workspace, the home and the writable mounts. A run is ended when
+   * less is free, whoever has written; the outcome is "limit-exceeded". "setup-failed" if less is free before the run.
+   */
+  reserveBytes?: number | undefined;
 };
 
 /** One command to run. Read and copied once, when `exec` is called. */

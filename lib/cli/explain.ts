@@ -82,6 +82,10 @@ function limitWords(options: CliOptions): string {
     options.maxProcesses === undefined ? "" : `${options.maxProcesses} processes`,
     options.maxOpenFiles === undefined ? "" : `${options.maxOpenFiles} open files per process`,
     options.maxFile === undefined ? "" : `files of ${formatSize(options.maxFile)}`,
+    options.maxWrite === undefined ? "" : `${formatSize(options.maxWrite)} added to files`,
+    options.reserve === undefined ? "" : `${formatSize(options.reserve)} stay free`,
+    options.cpuShare === undefined ? "" : `CPU share ${options.cpuShare}`,
+    options.ioShare === undefined ? "" : `disk share ${options.ioShare}`,
   ];
   return limits.filter((text) => text !== "").join(", ");
 }

@@ -70,6 +70,12 @@ export type CliOptions = AuditOption & {
   maxProcesses?: number;
   maxOpenFiles?: number;
   maxFile?: number;
+  cpuShare?: number;
+  ioShare?: number;
+  /** Bytes. */
+  maxWrite?: number;
+  /** Bytes. */
+  reserve?: number;
   /** False with --no-stdin. */
   stdin: boolean;
   /** Pass a terminal's input too. */
@@ -132,6 +138,10 @@ function spawnLimits(options: CliOptions): NativeSpawnLimits {
     maxProcesses: options.maxProcesses,
     maxOpenFiles: options.maxOpenFiles,
     maxFileBytes: options.maxFile,
+    cpuShare: options.cpuShare,
+    ioShare: options.ioShare,
+    writeBytes: options.maxWrite,
+    reserveBytes: options.reserve,
   };
 }
 
@@ -246,6 +256,8 @@ function addGrant(options: CliOptions, grant: Grant): CliOptions {
       return { ...options, maxOpenFiles: grant.value };
     case "limits.maxFileBytes":
       return { ...options, maxFile: grant.value };
+    case "limits.writeBytes":
+      return { ...options, maxWrite: grant.value };
     default:
       return options; // no command-line option exists
   }

@@ -261,6 +261,10 @@ function withConfinement(command: Command): Command {
     .option("--max-processes <n>", "most processes and threads", count)
     .option("--max-open-files <n>", "most open files of a process", count)
     .option("--max-file <size>", "largest file that can be written", size)
+    .option("--max-write <size>", "most that is added to workspace, home and /tmp", size)
+    .option("--reserve <size>", "end the run when less is free on their disks", size)
+    .option("--cpu-share <n>", "share of the CPUs: 1 to 10000, others have 100", count)
+    .option("--io-share <n>", "share of the workspace's disk: 1 to 1000, others have 100", count)
     .hook("preAction", checkTogether);
   for (const name of kReplacing) command.addOption(flagOf(name));
   return command;

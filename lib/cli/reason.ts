@@ -113,6 +113,9 @@ export function sizesOf(result: SandboxedExecResult): Record<"stdout" | "stderr"
 const kLimitOptions: Readonly<Record<string, string>> = {
   timeoutMs: "--timeout",
   ...kRunLimitOptions,
+  cpuShare: "--cpu-share",
+  ioShare: "--io-share",
+  reserveBytes: "--reserve",
   maxStdoutBytes: "--max-output",
   maxStderrBytes: "--max-output",
   maxFuel: "--fuel",

@@ -70,4 +70,5 @@ export const kRunLimitOptions: Readonly<Record<string, string>> = {
   maxProcesses: "--max-processes",
   maxOpenFiles: "--max-open-files",
   maxFileBytes: "--max-file",
+  writeBytes: "--max-write",
 };

@@ -102,6 +102,10 @@ const kLimits: FieldsOf<NonNullable<BwrapOptions["limits"]>> = {
   maxProcesses: true,
   maxOpenFiles: true,
   maxFileBytes: true,
+  cpuShare: true,
+  ioShare: true,
+  writeBytes: true,
+  reserveBytes: true,
 };
 const kExecOptions: FieldsOf<BwrapExecOptions> = { signal: true };
 

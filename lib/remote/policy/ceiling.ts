@@ -36,6 +36,14 @@ export type LimitCeiling = {
   maxOpenFiles?: number | undefined;
   /** Bytes per file. */
   maxFileBytes?: number | undefined;
+  /** A weight, see `limits.cpuShare`. */
+  cpuShare?: number | undefined;
+  /** A weight, see `limits.ioShare`. */
+  ioShare?: number | undefined;
+  /** Bytes added to files. */
+  writeBytes?: number | undefined;
+  /** Bytes that stay free: the least that a run may ask for, and what one has that asks for none. */
+  reserveBytes?: number | undefined;
 };
 
 type Narrowable = Pick<BubblewrapNativeRunnerOptions, NarrowableName>;

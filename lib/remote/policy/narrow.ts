@@ -134,6 +134,9 @@ const kNames = [
   "maxProcesses",
   "maxOpenFiles",
   "maxFileBytes",
+  "cpuShare",
+  "ioShare",
+  "writeBytes",
 ] as const satisfies readonly (keyof LimitCeiling)[];
 
 type Most = Partial<Record<keyof LimitCeiling, number | undefined>>;
@@ -145,6 +148,9 @@ function overOf(ceiling: Most, asked: Most): Refusal | undefined {
     if (most === undefined || wanted === undefined || wanted <= most) continue;
     return new Refusal(`limits.${name}`, wanted, `at most ${most}`);
   }
+  const { reserveBytes: least = 0 } = ceiling;
+  const { reserveBytes: kept = least } = asked;
+  if (kept < least) return new Refusal("limits.reserveBytes", kept, `at least ${least}`);
   return undefined;
 }
 
@@ -161,7 +167,8 @@ function narrowedLimits(ceiling: LimitCeiling, asked: AskedLimits = {}): NativeL
     const value = asked[name] ?? least;
     if (name === "timeoutMs" || value !== Number.POSITIVE_INFINITY) limits[name] = value;
   }
-  return limits;
+  const { reserveBytes = ceiling.reserveBytes } = asked;
+  return reserveBytes === undefined ? limits : { ...limits, reserveBytes };
 }
 
 /** Returns the limits of a tenant's ceiling: no value exceeds `ceiling`. */

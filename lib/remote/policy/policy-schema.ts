@@ -26,6 +26,10 @@ const kMost = {
   maxProcesses: v.optional(count),
   maxOpenFiles: v.optional(count),
   maxFileBytes: v.optional(count),
+  cpuShare: v.optional(countFrom(1, 10_000)),
+  ioShare: v.optional(countFrom(1, 1000)),
+  writeBytes: v.optional(count),
+  reserveBytes: v.optional(count),
 };
 
 const hosts = v.optional(list(safe));

@@ -37,6 +37,10 @@ Limits ReadLimits(Fields& limits, std::optional<std::uint64_t> deadline) {
   ReadLimit(limits, "maxProcesses", &read.max_processes);
   ReadLimit(limits, "maxOpenFiles", &read.max_open_files);
   ReadLimit(limits, "maxFileBytes", &read.max_file_bytes);
+  read.cpu_share = limits.Integer("cpuShare", 1, kMostCpuShare);
+  read.io_share = limits.Integer("ioShare", 1, kMostIoShare);
+  ReadLimit(limits, "writeBytes", &read.write_bytes);
+  ReadLimit(limits, "reserveBytes", &read.reserve_bytes);
   if (const auto number = limits.Number("timeoutMs")) {
     const auto timeout = TimeoutValue(*number);
     if (timeout) {

@@ -40,7 +40,8 @@ std::optional<Denial> DenialOfEnd(const DeniedRun& run) {
   if (name == "maxProcesses") return Reached(name, limits.max_processes);
   if (name == "maxOpenFiles") return Reached(name, limits.max_open_files);
   if (name == "maxFileBytes") return Reached(name, limits.max_file_bytes);
-  return std::nullopt;
+  if (name == "writeBytes") return Reached(name, limits.write_bytes);
+  return std::nullopt;  // no grant gives a disk more room (reserveBytes)
 }
 
 // Returns the limit that made a call fail, nullopt if the run has no such limit.

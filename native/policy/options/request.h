@@ -46,8 +46,8 @@ class Lease {
 enum class Keep { kHead, kHeadTail };
 
 // The limits of one run, in bytes, seconds and milliseconds as the names say. An empty optional
-// means "no limit". The supervisor enforces the byte caps and the deadline, the launcher
-// (setrlimit(2)) or a cgroup the rest.
+// means "no limit". The supervisor enforces the byte caps, the deadline and the bounds
+// of what is written, the launcher (setrlimit(2)) or a cgroup the rest.
 struct Limits {
   std::uint64_t max_stdout_bytes = 1'048'576;
   std::uint64_t max_stderr_bytes = 1'048'576;
@@ -58,7 +58,14 @@ struct Limits {
   std::optional<std::uint64_t> max_processes;
   std::optional<std::uint64_t> max_open_files;
   std::optional<std::uint64_t> max_file_bytes;
+  std::optional<std::uint64_t> cpu_share;      // cpu.weight, from 1 to kMostCpuShare
+  std::optional<std::uint64_t> io_share;       // io.weight, from 1 to kMostIoShare
+  std::optional<std::uint64_t> write_bytes;    // that a run may add to workspace, home and /tmp
+  std::optional<std::uint64_t> reserve_bytes;  // of free space that stays on their file systems
 };
+
+inline constexpr std::uint64_t kMostCpuShare = 10'000;  // of cpu.weight
+inline constexpr std::uint64_t kMostIoShare = 1'000;    // of io.bfq.weight, which is narrower
 
 // The size of a terminal, in characters, each at least 1 (TIOCSWINSZ in ioctl_tty(2)).
 struct TerminalSize {

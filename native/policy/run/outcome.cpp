@@ -174,6 +174,10 @@ Outcome LeaseExpired() {
   return outcome;
 }
 
+Outcome OverLimit(const char* limit) {
+  return LimitExceeded(kSigKill, limit);
+}
+
 Outcome SetupFailed(std::string reason) {
   Outcome outcome;
   outcome.reason = std::move(reason);

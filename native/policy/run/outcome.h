@@ -53,6 +53,8 @@ Outcome OutcomeOfFailedStart(const Report& report);
 Outcome TimedOut();
 Outcome Aborted();
 Outcome LeaseExpired();
+// The supervisor ended the run for a limit (the name of a NativeLimits field).
+Outcome OverLimit(const char* limit);
 Outcome SetupFailed(std::string reason);
 Outcome Signaled(int signal);
 

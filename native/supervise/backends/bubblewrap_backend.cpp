@@ -550,6 +550,26 @@ std::optional<Error> BubblewrapBackend::GiveDescriptors(const CachedPlan& cached
   return OrderSpawn(program, cached.text, launcher, policy_.with_proc, plan);
 }
 
+WrittenPlaces BubblewrapBackend::PlacesWritten(const HostParts& host) const {
+  WrittenPlaces places;
+  places.has_memory = true;
+  if (host.mounted) {
+    places.counted = ChangesIn(*host.mounted);
+  } else if (policy_.write_workspace) {
+    places.counted.push_back(host.workspace.path);
+  }
+  if (const HomeView* const home = host.facts.home.get()) {
+    if (!home->directory.empty()) places.counted.push_back(home->directory);
+    if (host.caches && !host.mounted) places.counted.push_back(home->kept_caches);
+    if (!host.caches && !home->caches.empty())
+      places.memory_overlay = JoinPath(home->path, home->caches.front().target);
+  }
+  for (std::size_t i = 0; i < host.mounts.size(); ++i) {
+    if (policy_.mounts[i].writable) places.watched.push_back(host.mounts[i].path);
+  }
+  return places;
+}
+
 Result<Preparation> BubblewrapBackend::Plan(const ExecRequest& request, const Program& program,
                                             const SupervisorContext& shared,
                                             const HostView& view) const {
@@ -564,6 +584,7 @@ Result<Preparation> BubblewrapBackend::Plan(const ExecRequest& request, const Pr
   plan.workspace = policy_.workspace_path;
   preparation.order.flags = kOrderNoNewPrivs | kOrderSeccomp;
   if (strict) preparation.order.flags |= kOrderIsInit | kOrderNoCapabilities;
+  preparation.places = PlacesWritten(host);
   TRY(ApplyLimits(request.limits, shared.cgroups, strict && !host.facts.is_root, &preparation));
   LayerRecord limits = std::move(preparation.record.layers);
   if (request.limits.memory_bytes && !(strict && program.features.size)) {

@@ -127,6 +127,7 @@ class BubblewrapBackend : public Backend {
                                   const HostView& view, int launcher) const;
   void RecordRun(const ExecRequest& request, const CachedPlan& cached, const HostParts& host,
                  const LayerRecord& limits, Preparation* preparation) const;
+  WrittenPlaces PlacesWritten(const HostParts& host) const;
   std::optional<Error> OrderConfinement(const ExecRequest& request, const HostParts& host,
                                         const CachedPlan& cached, Preparation* preparation) const;
   void AllowReuse(const ExecRequest& request, const CachedPlan& cached, const HostParts& host,

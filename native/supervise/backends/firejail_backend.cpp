@@ -282,6 +282,10 @@ Result<Preparation> FirejailBackend::Plan(const ExecRequest& request,
   }
   UndoOpened(policy_.extra_args, &preparation);
   if (plans) CheckFiles(plan, workspace.path, &preparation);
+  preparation.places = {.watched = {workspace.path},
+                        .uncountable = "Firejail's /tmp can't be looked at from outside"};
+  for (const std::string& directory : policy_.write_dirs)
+    preparation.places.watched.push_back(directory);
   TRY(ApplyLimits(request.limits, shared.cgroups, false, &preparation));
   TRY(ApplyRequired(policy_.required, &preparation));
 

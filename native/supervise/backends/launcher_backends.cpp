@@ -49,6 +49,9 @@ Result<Preparation> LocalBackend::Plan(const ExecRequest& request, const Supervi
   preparation.cwd = JoinPath(workspace.path, relative);
   preparation.record = {
       "local", request.argv[0], request.argv, preparation.cwd, {Layer::kTreeKillSubreaper}};
+  preparation.places = {.watched = entered ? ChangesIn(*entered)
+                                           : std::vector<std::string>{workspace.path},
+                        .uncountable = "commands that are not confined can write anywhere"};
   const auto limited = ApplyLimits(request.limits, shared.cgroups, false, &preparation);
   if (limited) return *limited;
   plan.spawn.path = "/proc/self/fd/" + std::to_string(shared.launcher.get());
@@ -358,6 +361,16 @@ Result<Preparation> LandlockBackend::Plan(const ExecRequest& request,
   if (geteuid() == 0) layers.Add(Layer::kSecretsMasked);
   if (shown && IsAlone(policy_, shown->homes)) layers.Add(Layer::kPrivateHome);
   if (entered) layers.Add(LayerOf(*entered));
+  WrittenPlaces& places = preparation.places;
+  if (entered) {
+    places.counted = ChangesIn(*entered);
+  } else if (policy_.write_workspace) {
+    places.counted.push_back(workspace.path);
+  }
+  if (!home.empty()) places.counted.push_back(home);
+  for (const std::string& directory : policy_.write_dirs) {
+    if (Exists(directory)) places.counted.push_back(RealPath(directory));
+  }
   TRY(ApplyLimits(request.limits, shared.cgroups, false, &preparation));
   if (request.Is<SessionSandbox>()) preparation.order.flags |= kOrderSession;
   TRY(ApplyRequired(policy_.required, &preparation));

@@ -87,6 +87,10 @@ Result<Preparation> ProjectBackend::Plan(const ExecRequest& request, const Progr
   spawns.own_pid_namespace = true;
   preparation.order.flags = kOrderNoNewPrivs | kOrderSeccomp | kOrderIsInit | kOrderNoCapabilities;
   const bool is_root = scene.facts.host.is_root;
+  preparation.places.has_memory = true;
+  if (mounted) preparation.places.counted = ChangesIn(*mounted);
+  for (std::size_t i = mounted ? 1 : 0; i < folders.size(); ++i)
+    preparation.places.counted.push_back(folders[i].path);
   TRY(ApplyLimits(request.limits, shared.cgroups, !is_root, &preparation));
   const LayerRecord limit_layers = std::move(preparation.record.layers);
   const bool size_tmp = program.features.size && request.limits.memory_bytes;

@@ -27,6 +27,11 @@ Error NotEnforceable() {
 
 std::optional<Error> ApplyLimits(const Limits& limits, const CgroupParent& cgroups,
                                  bool processes_enforceable, Preparation* preparation) {
+  const WrittenPlaces& places = preparation->places;
+  if (limits.write_bytes && !places.uncountable.empty()) {
+    return Error{ErrorCode::kSetup, "limits.writeBytes can't be kept: " + places.uncountable,
+                 "use Bubblewrap, or leave writeBytes out; reserveBytes can be kept"};
+  }
   bool by_rlimit = false;
   const auto set = [&by_rlimit](const std::optional<std::uint64_t>& limit, std::uint64_t* field) {
     if (!limit) return;

@@ -85,6 +85,19 @@ struct SessionPlan {
   std::shared_ptr<const ShellReport> shell;  // of a shell session: filled until the slot ends
 };
 
+// Where a run can write, for the limits `writeBytes` and `reserveBytes`.
+struct WrittenPlaces {
+  // Directories of the host, real paths: the workspace (of a transaction: what it has changed), the
+  // home, and /tmp where that is the host's. `writeBytes` counts what is added there.
+  std::vector<std::string> counted = {};
+  // Further ones, whose file systems `reserveBytes` is about too.
+  std::vector<std::string> watched = {};
+  bool has_memory = false;     // the sandbox has tmpfs mounts of its own, which count too
+  // As the command sees it: an overlay over a tmpfs that no path leads to; or empty.
+  std::string memory_overlay = {};
+  std::string uncountable = {};  // why `writeBytes` can't be kept, as a clause; empty: it can
+};
+
 // Complete plan of one run under one backend; nothing has been started.
 struct Preparation {
   OrderHeader order;  // flags and limits
@@ -93,6 +106,7 @@ struct Preparation {
   RunRecord record;
   std::vector<std::string> rules;            // see protocol/order.h
   std::shared_ptr<const DenialScene> scene;  // explains denials; null: the backend confines nothing
+  WrittenPlaces places;
   std::variant<SpawnPlan, SessionPlan> plan;
 };
 

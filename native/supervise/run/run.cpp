@@ -53,6 +53,12 @@ void RunConclusion::SetCause(Outcome cause) {
   if (!cause_) cause_ = std::move(cause);
 }
 
+void RunConclusion::SetOverLimit(const char* limit) {
+  const bool is_own = !cause_ || cause_->kind == OutcomeKind::kExited ||
+                      cause_->kind == OutcomeKind::kSignaled;
+  if (is_own) cause_ = OverLimit(limit);
+}
+
 void RunConclusion::NoteEnd(const Report& report, const Limits& limits, bool memory_killed) {
   last_report_ = report;
   if (cause_) return;
@@ -154,12 +160,25 @@ void Run::OnPrepared(Result<Preparation>&& prepared) {
   held_up_.Stop();
   if (phase_ != Phase::kPreparing) return;  // it ended while a program was looked for
   if (!prepared) return FinishWithout(prepared.error());
-  if (!std::exchange(is_held_up_, false)) return Launch(std::move(*prepared));
+  if (!std::exchange(is_held_up_, false)) return Measure(std::move(*prepared));
   const auto kept = std::make_shared<Preparation>(std::move(*prepared));
   listener_.on_answer([self = shared_from_this(), kept] {
     if (self->phase_ != Phase::kPreparing) return false;
-    self->Launch(std::move(*kept));
+    self->Measure(std::move(*kept));
     return true;
+  });
+}
+
+// Looks at what is there before the run, if a limit is about what it adds.
+void Run::Measure(Preparation preparation) {
+  if (request_.Is<ExplainCall>() || !SpaceWatch::IsWanted(request_.limits))
+    return Launch(std::move(preparation));
+  space_ = std::make_unique<SpaceWatch>(shared_, std::move(preparation.places), request_.limits);
+  const auto kept = std::make_shared<Preparation>(std::move(preparation));
+  space_->Begin([self = shared_from_this(), kept](const std::optional<Error>& error) {
+    if (self->phase_ != Phase::kPreparing) return;
+    if (error) return self->FinishWithout(*error);
+    self->Launch(std::move(*kept));
   });
 }
 
@@ -205,6 +224,12 @@ void Run::Launch(Preparation preparation) {
   is_prewarmed_ = start_ == SandboxStart::kPrewarmed;
   if (cold_reason_.empty()) cold_reason_ = source->cold_reason();
   phase_ = Phase::kRunning;
+  // Before the order: what a sandbox holds that was there already is not this run's.
+  const auto unseen = space_ ? space_->Enter(*sandbox_, false) : std::nullopt;
+  if (unseen) {
+    static_cast<void>(Watch());  // sees its end
+    return End(SetupFailed(*unseen));
+  }
   if (!Begin(order)) End(SetupFailed("cannot hand the order to the launcher"));
 }
 
@@ -249,7 +274,7 @@ void Run::LeaveForwards() {
 // the set-up, before which no command writes.
 bool Run::Watch() {
   waits_for_set_up_ = is_prewarmed_ && !sandbox_->has_launcher();
-  const bool until_ready = waits_for_set_up_ || streams_.live() != nullptr;
+  const bool until_ready = waits_for_set_up_ || streams_.live() != nullptr || space_;
   if (!sandbox_->Watch(shared_.loop, this, until_ready)) return false;
   return waits_for_set_up_ || StartStreams();
 }
@@ -285,10 +310,23 @@ void Run::OnReady(const Report& report) {
   RecordEnforced(report.enforced);
   LiveProcess* const live = streams_.live();
   const bool going = (!std::exchange(waits_for_set_up_, false) || StartStreams()) &&
-                     (live == nullptr || live->Begin(shared_.loop, sandbox_.get()));
+                     (live == nullptr || live->Begin(shared_.loop, sandbox_.get())) &&
+                     (!space_ || WatchSpace());
   if (going || conclusion_.has_cause()) return;
   conclusion_.SetCause(SetupFailed("cannot watch the command's pipes"));
   deadline_.Start(shared_.loop, 0, 0, [this] { End(conclusion_.cause()); });
+}
+
+// Returns false, with the cause set, if the bounds of what it writes can't be kept.
+bool Run::WatchSpace() {
+  if (conclusion_.has_cause()) return true;
+  if (const auto error = space_->Enter(*sandbox_, true)) {
+    conclusion_.SetCause(SetupFailed(*error));
+    deadline_.Start(shared_.loop, 0, 0, [this] { End(conclusion_.cause()); });
+    return false;
+  }
+  space_->Start([this](const char* limit) { End(OverLimit(limit)); });
+  return true;
 }
 
 // Records the kernel-dependent layers, which only the launcher can determine.
@@ -312,7 +350,7 @@ bool Run::MayTryAgain() const {
 }
 
 void Run::OnGone() {
-  if (!MayTryAgain()) return Finish();
+  if (!MayTryAgain()) return Conclude();
   if (!is_prewarmed_) ++tries_;
   is_prewarmed_ = false;
   if (start_ == SandboxStart::kCloned && cold_reason_.empty())
@@ -325,7 +363,18 @@ void Run::OnGone() {
   LeaveNetwork();
   connections_ = {};
   sandbox_.reset();
+  space_.reset();
   Prepare();
+}
+
+// All its processes are gone: what they have added is final.
+void Run::Conclude() {
+  if (!space_ || !conclusion_.ready()) return Finish();
+  phase_ = Phase::kConcluding;
+  space_->Finish([self = shared_from_this()](const char* limit) {
+    if (limit != nullptr) self->conclusion_.SetOverLimit(limit);
+    self->Finish();
+  });
 }
 
 void Run::Abort() {
@@ -334,7 +383,7 @@ void Run::Abort() {
 }
 
 void Run::End(Outcome cause) {
-  if (phase_ == Phase::kDone) return;
+  if (phase_ == Phase::kDone || phase_ == Phase::kConcluding) return;
   if (phase_ != Phase::kRunning) {
     conclusion_.SetCause(std::move(cause));
     return Finish();

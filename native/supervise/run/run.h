@@ -17,6 +17,7 @@
 #include "supervise/preparation/run_result.h"
 #include "supervise/run/denials.h"
 #include "supervise/run/run_streams.h"
+#include "supervise/run/space_watch.h"
 #include "supervise/sandbox/sandbox.h"
 
 namespace native_runner {
@@ -29,6 +30,8 @@ class RunConclusion {
   const Outcome& cause() const { return *cause_; }
   // Keeps the first cause.
   void SetCause(Outcome cause);
+  // Replaces the command's own end: it had exceeded a limit before.
+  void SetOverLimit(const char* limit);
 
   // Records that the launcher reported success of its checks: from now on the command may run.
   void NoteReady() { ready_ = true; }
@@ -96,10 +99,11 @@ class Run : public std::enable_shared_from_this<Run>,
   void Apply(LiveAction action);
 
  private:
-  enum class Phase { kNew, kPreparing, kRunning, kDone };
+  enum class Phase { kNew, kPreparing, kRunning, kConcluding, kDone };
 
   void Prepare();
   void OnPrepared(Result<Preparation>&& prepared);
+  void Measure(Preparation preparation);
   void Launch(Preparation preparation);
   std::unique_ptr<SandboxSource> SourceOf(Preparation* preparation);
   bool Begin(std::span<const std::byte> order);
@@ -121,6 +125,8 @@ class Run : public std::enable_shared_from_this<Run>,
   void RecordEnforced(LayerSet enforced);
   void End(Outcome cause);
   Outcome Overdue() const;
+  bool WatchSpace();
+  void Conclude();
   void Finish();
   void Settle(RunResult result);
   void FinishWithout(const Error& error);
@@ -145,6 +151,7 @@ class Run : public std::enable_shared_from_this<Run>,
   std::vector<std::uint64_t> forwards_;  // its own
   std::vector<ForwardRecord> forwarded_;
   CollectedObservations observed_;
+  std::unique_ptr<SpaceWatch> space_;  // with a limit of what it writes
   Timer deadline_;
   Timer held_up_;
   bool is_held_up_ = false;

@@ -155,6 +155,11 @@ class Sandbox {
   // Only from kReady on.
   virtual Forwards* MakeForwards();
 
+  // The launcher's pidfd, or -1 before it has reported.
+  int launcher_pidfd() const { return launcher_.get(); }
+  // The pidfd of a process that has the command's mounts, or -1.
+  virtual int mounts_pidfd() const { return launcher_.get(); }
+
   // True if the launcher is pid 1 of a pid namespace of its own.
   bool own_init() const { return own_init_; }
   bool has_launcher() const { return has_launcher_; }

@@ -22,7 +22,8 @@ CommandTemplate::CommandTemplate(const Preparation& of_session)
     : flags_(of_session.order.flags & kOfCommands),
       record_(of_session.record),
       home_(of_session.home),
-      scene_(of_session.scene) {
+      scene_(of_session.scene),
+      places_(of_session.places) {
   if (const auto* plan = std::get_if<SpawnPlan>(&of_session.plan)) {
     workspace_ = plan->workspace;
     counts_processes_ = plan->counts_processes;
@@ -47,6 +48,7 @@ Result<Preparation> CommandTemplate::Make(const ExecRequest& request, std::strin
   made.scene = scene_;
   made.cwd = std::move(cwd);
   made.home = home_;
+  made.places = places_;
   if (auto error = ApplyLimits(request.limits, {}, counts_processes_, &made)) return *error;
   if (made.order.processes != kNoLimit) made.order.processes += others;
   RunRecord& record = made.record;

@@ -52,6 +52,7 @@ class CommandTemplate {
   std::string workspace_;
   std::string home_;
   std::shared_ptr<const DenialScene> scene_;
+  WrittenPlaces places_;
   bool counts_processes_ = false;
 };
 

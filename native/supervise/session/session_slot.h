@@ -108,6 +108,10 @@ class SessionSlot final : public Sandbox {
     return sandbox != nullptr ? sandbox->forwards() : nullptr;
   }
   Forwards* MakeForwards() override { return owner_->sandbox()->MakeForwards(); }
+  int mounts_pidfd() const override {
+    const Sandbox* const sandbox = owner_ ? owner_->sandbox() : nullptr;
+    return sandbox != nullptr ? sandbox->launcher_pidfd() : launcher_pidfd();
+  }
   int most_tries() const override { return is_directory_refused_ ? 2 : 1; }
 
   // The session's launcher is gone; `is_proof`: so are all its processes. Otherwise the slot ends

@@ -360,6 +360,12 @@ Error NoOverlay(const Error& why) {
 
 }  // namespace
 
+std::vector<std::string> ChangesIn(const MountedWorkspace& mounted) {
+  std::vector<std::string> places = {mounted.copy.empty() ? mounted.upper : mounted.copy};
+  if (!mounted.caches.empty()) places.push_back(mounted.state + "/caches");
+  return places;
+}
+
 void NoteEntry(const MountedWorkspace& mounted) {
   std::uint64_t never = 0;
   mounted.entered_ns.compare_exchange_strong(never, FileClock());
@@ -381,6 +387,7 @@ Result<std::shared_ptr<const MountedWorkspace>> MountOverlay(const std::string& 
   mounted->path = workspace.path;
   mounted->below = below.value();
   mounted->state = directories.state;
+  mounted->upper = directories.upper;
   if (auto error = MountIn(launcher, steps, caches, mounted.get())) return NoOverlay(*error);
   return std::shared_ptr<const MountedWorkspace>(std::move(mounted));
 }

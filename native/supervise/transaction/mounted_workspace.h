@@ -68,6 +68,7 @@ struct MountedWorkspace {
   std::string copy;            // path of the copy, which needs no namespace; empty: an overlay
   FileIdentity below;          // identity of the host's directory
   std::string state;           // the transaction's directory on disk
+  std::string upper;           // an overlay's directory for changes, in `state`; else empty
   Descriptor user_namespace;   // invalid: root makes mount namespaces without one
   Descriptor mount_namespace;  // contains the overlay, mounted on `path`
   Descriptor root;             // the overlay's or the copy's (O_PATH)
@@ -82,6 +83,10 @@ struct MountedWorkspace {
   // host's files.
   mutable std::atomic<bool> was_entered = false;
 };
+
+// Returns the directories of the host that have what commands in it change: its own part of a
+// workspace, and of the caches.
+std::vector<std::string> ChangesIn(const MountedWorkspace& mounted);
 
 // Call before any change in it, while sharing it.
 void NoteEntry(const MountedWorkspace& mounted);

@@ -1,0 +1,454 @@
+#include "supervise/run/written_space.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <sys/stat.h>
+#include <sys/statfs.h>
+#include <sys/statvfs.h>
+#include <sys/sysmacros.h>
+#include <uv.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <functional>
+#include <set>
+#include <sstream>
+#include <string_view>
+#include <unordered_set>
+
+#include "policy/text/path.h"
+#include "policy/text/text.h"
+#include "supervise/os/file.h"
+#include "supervise/os/file_threads.h"
+#include "supervise/os/process.h"
+
+namespace native_runner {
+namespace {
+
+constexpr std::uint64_t kBlock = 512;        // of st_blocks
+constexpr std::size_t kDeepest = 256;        // directories in one another, each with a descriptor
+constexpr std::size_t kMostVolumes = 64;     // that are watched
+constexpr std::size_t kMostProcesses = 4096;
+constexpr std::uint64_t kPartOfTime = 50;    // walks that nothing asks for take one part of so many
+constexpr std::size_t kMostMapsRead = std::size_t{8} << 20U;
+
+std::uint64_t FreeBytes(int directory) {
+  struct statvfs state {};
+  return fstatvfs(directory, &state) == 0 ? state.f_bfree * state.f_frsize : 0;
+}
+
+// Without what is kept for root.
+std::optional<std::uint64_t> AvailableBytes(int directory) {
+  struct statvfs state {};
+  if (fstatvfs(directory, &state) != 0) return std::nullopt;
+  return state.f_bavail * state.f_frsize;
+}
+
+std::uint64_t HeldBytes(int directory) {
+  struct statvfs state {};
+  if (fstatvfs(directory, &state) != 0) return 0;
+  return (state.f_blocks - state.f_bfree) * state.f_frsize;
+}
+
+std::uint64_t Over(std::uint64_t now, std::uint64_t before) {
+  return now > before ? now - before : 0;
+}
+
+// What identifies a file on this machine.
+struct FileNumber {
+  dev_t device;
+  ino_t inode;
+  bool operator==(const FileNumber&) const = default;
+};
+struct FileNumberHash {
+  std::size_t operator()(const FileNumber& file) const {
+    return std::hash<std::uint64_t>()(file.inode * 0x9E3779B97F4A7C15ULL ^ file.device);
+  }
+};
+
+// Returns the text of a file of /proc, as far as `most` bytes; nullopt if it can't be read.
+std::optional<std::string> ProcText(const std::string& path, std::size_t most) {
+  auto file = OpenPath(path.c_str(), O_RDONLY);
+  if (!file) return std::nullopt;
+  std::string text;
+  std::string part(std::size_t{64} << 10U, '\0');
+  while (text.size() < most) {
+    const ssize_t got = read(file->get(), part.data(), part.size());
+    if (got < 0) return std::nullopt;
+    if (got == 0) break;
+    text.append(part.data(), static_cast<std::size_t>(got));
+  }
+  return text;
+}
+
+bool IsInMemory(const std::string& path) {
+  constexpr long kHugePages = 0x958458f6;
+  struct statfs state {};
+  return statfs(path.c_str(), &state) == 0 &&
+         (state.f_type == TMPFS_MAGIC || state.f_type == kHugePages);
+}
+
+// Deleted files of disks that processes still have.
+class DeletedFiles {
+ public:
+  void LookAt(pid_t process) {
+    const std::string directory = "/proc/" + std::to_string(process);
+    DIR* const files = opendir((directory + "/fd").c_str());
+    if (files == nullptr) {
+      // One that is ending has none; of another it is unknown.
+      if (const auto facts = LookAtProcess(process); facts && !facts->is_dying) may_be_more_ = true;
+      return;
+    }
+    while (const dirent* const entry = readdir(files)) {
+      if (entry->d_name[0] != '.') LookAtOpen(directory, entry->d_name);
+    }
+    closedir(files);
+    LookAtMapped(directory);
+  }
+
+  std::uint64_t bytes() const { return bytes_; }
+  // True if a process may have further ones: mapped alone, or on their way in messages.
+  bool may_be_more() const { return may_be_more_; }
+
+ private:
+  void LookAtOpen(const std::string& directory, const char* number) {
+    const std::string path = directory + "/fd/" + number;
+    struct stat state {};
+    if (stat(path.c_str(), &state) != 0) return;
+    if (S_ISSOCK(state.st_mode)) {
+      const auto sent = NumbersInLine(directory + "/fdinfo/" + number, "scm_fds:");
+      may_be_more_ |= !sent.empty() && sent[0] > 0;
+    }
+    if (!S_ISREG(state.st_mode) || state.st_nlink != 0 || IsInMemory(path)) return;
+    if (seen_.insert({state.st_dev, state.st_ino}).second)
+      bytes_ += static_cast<std::uint64_t>(state.st_blocks) * kBlock;
+    inodes_.insert(state.st_ino);
+  }
+
+  void LookAtMapped(const std::string& directory) {
+    const auto maps = ProcText(directory + "/maps", kMostMapsRead);
+    if (!maps) return;
+    constexpr std::string_view kDeleted = " (deleted)";
+    std::istringstream lines(*maps);
+    for (std::string line; std::getline(lines, line);) {
+      if (!line.ends_with(kDeleted)) continue;
+      std::istringstream fields(line);
+      std::string range;
+      std::string modes;
+      std::string offset;
+      std::string device;
+      std::uint64_t inode = 0;
+      std::string path;
+      fields >> range >> modes >> offset >> device >> inode >> path;
+      const bool is_memory = path.starts_with("/memfd:") || path.starts_with("/SYSV") ||
+                             path.starts_with("/dev/zero") || path.starts_with("/dev/shm/");
+      if (!is_memory && !inodes_.contains(inode)) may_be_more_ = true;
+    }
+  }
+
+  std::unordered_set<FileNumber, FileNumberHash> seen_;
+  std::unordered_set<std::uint64_t> inodes_;  // /proc/PID/maps has other numbers of devices
+  std::uint64_t bytes_ = 0;
+  bool may_be_more_ = false;
+};
+
+// One line of proc_pid_mountinfo(5).
+struct MountLine {
+  dev_t device = 0;
+  std::string point;
+  bool is_writable = false;
+  std::string type;
+};
+
+std::string Unescaped(std::string_view text) {
+  std::string plain;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == '\\' && i + 3 < text.size()) {
+      plain += static_cast<char>((text[i + 1] - '0') * 64 + (text[i + 2] - '0') * 8 +
+                                 (text[i + 3] - '0'));
+      i += 3;
+    } else {
+      plain += text[i];
+    }
+  }
+  return plain;
+}
+
+std::vector<MountLine> MountLines(const std::string& text) {
+  std::vector<MountLine> found;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    std::istringstream fields(line);
+    std::string skipped;
+    std::string device;
+    std::string point;
+    std::string options;
+    fields >> skipped >> skipped >> device >> skipped >> point >> options;
+    MountLine mount;
+    while (fields >> skipped && skipped != "-") {
+    }
+    fields >> mount.type;
+    std::ranges::replace(device, ':', ' ');
+    const auto numbers = LeadingNumbers(device);
+    if (!fields || numbers.size() != 2) continue;
+    mount.device =
+        makedev(static_cast<unsigned>(numbers[0]), static_cast<unsigned>(numbers[1]));
+    mount.point = Unescaped(point);
+    mount.is_writable = options == "rw" || options.starts_with("rw,");
+    found.push_back(std::move(mount));
+  }
+  return found;
+}
+
+Error CannotSee(const std::string& what) {
+  return {ErrorCode::kSetup, "limits.writeBytes can't be kept here: " + what,
+          "leave writeBytes out; reserveBytes can be kept everywhere"};
+}
+
+// Adds up what is below the roots. A file that is renamed meanwhile counts once, or is missed.
+class Walk {
+ public:
+  // `on_volume` gets a directory of each file system that is met, and the root that it is in.
+  using OnVolume = std::function<void(const std::string& root, Descriptor directory)>;
+  // `files`: that are expected.
+  Walk(OnVolume on_volume, std::size_t files) : on_volume_(std::move(on_volume)) {
+    seen_.reserve(files + files / 8);
+  }
+
+  void Root(const std::string& path, int root) {
+    NotePath(path);
+    struct stat state {};
+    if (fstat(root, &state) != 0) {
+      ++closed_;
+      return;
+    }
+    Count(state);
+    Into(path, root, ".", state.st_dev, 0);
+  }
+
+  std::uint64_t bytes() const { return bytes_; }
+  // Directories that could not be looked into.
+  std::uint64_t closed() const { return closed_; }
+  std::size_t files() const { return seen_.size(); }
+
+ private:
+  void Count(const struct stat& state) {
+    if (seen_.insert({state.st_dev, state.st_ino}).second)
+      bytes_ += static_cast<std::uint64_t>(state.st_blocks) * kBlock;
+  }
+
+  // `device`: of the directory that it is in.
+  void Into(const std::string& root, int parent, const char* name, dev_t device,
+            std::size_t depth) {
+    constexpr int kFlags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC | O_NOATIME;
+    int opened = depth == kDeepest ? -1 : openat(parent, name, kFlags);
+    if (opened < 0 && errno == EPERM)  // O_NOATIME is for owners
+      opened = openat(parent, name, kFlags & ~O_NOATIME);
+    DIR* const entries = opened < 0 ? nullptr : fdopendir(opened);
+    if (entries == nullptr) {
+      if (errno != ENOENT) ++closed_;
+      if (opened >= 0) close(opened);
+      return;
+    }
+    NoteVolume(root, opened, device);
+    while (const dirent* const entry = readdir(entries)) {
+      const std::string_view each = entry->d_name;
+      if (each == "." || each == "..") continue;
+      struct stat state {};
+      if (fstatat(opened, entry->d_name, &state, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT) != 0)
+        continue;  // it has been removed
+      Count(state);
+      if (S_ISDIR(state.st_mode))
+        Into(root, opened, entry->d_name, state.st_dev, depth + 1);
+    }
+    closedir(entries);
+  }
+
+  // Something mounted in a place is another file system, which is watched like the place's own.
+  void NoteVolume(const std::string& root, int directory, dev_t device) {
+    if (!devices_.insert(device).second) return;
+    auto copy = DuplicateOf(directory);
+    if (copy) on_volume_(root, std::move(*copy));
+  }
+
+  OnVolume on_volume_;
+  std::set<dev_t> devices_;
+  std::unordered_set<FileNumber, FileNumberHash> seen_;
+  std::uint64_t bytes_ = 0;
+  std::uint64_t closed_ = 0;
+};
+
+}  // namespace
+
+WrittenSpace::WrittenSpace(WrittenPlaces places, const Limits& limits)
+    : places_(std::move(places)),
+      write_bytes_(limits.write_bytes),
+      reserve_bytes_(limits.reserve_bytes) {}
+
+std::optional<Error> WrittenSpace::AddVolume(const std::string& path, Descriptor directory) {
+  struct statvfs state {};
+  if (fstatvfs(directory.get(), &state) != 0) return SystemError(("statvfs " + path).c_str(), errno);
+  const auto is_same = [&state](const Volume& volume) { return volume.id == state.f_fsid; };
+  if (std::ranges::any_of(volumes_, is_same) || volumes_.size() == kMostVolumes)
+    return std::nullopt;
+  const std::uint64_t free = state.f_bfree * state.f_frsize;
+  volumes_.push_back({std::move(directory), path, state.f_fsid, free, free});
+  return std::nullopt;
+}
+
+std::optional<Error> WrittenSpace::Begin() {
+  constexpr int kFlags = O_PATH | O_DIRECTORY;
+  std::vector<std::string> roots;
+  for (const std::string& path : places_.counted) {
+    const auto holds = [&path](const std::string& other) {
+      return other != path && PathCovers(other, path);
+    };
+    if (std::ranges::any_of(places_.counted, holds) || std::ranges::count(roots, path) != 0)
+      continue;
+    roots.push_back(path);
+  }
+  for (const auto* paths : {&roots, &places_.watched}) {
+    for (const std::string& path : *paths) {
+      NotePath(path);
+      auto opened = OpenPath(path.c_str(), kFlags);
+      if (!opened && paths == &places_.watched) continue;  // a file, or nothing
+      if (!opened)
+        return Error{ErrorCode::kSetup, "cannot measure " + QuotedShort(path) + ": " +
+                                            opened.error().message, ""};
+      TRY_ASSIGN(auto copy, DuplicateOf(opened->get()));
+      TRY(AddVolume(path, std::move(copy)));
+      if (paths == &roots) roots_.emplace_back(path, std::move(*opened));
+    }
+  }
+  if (const Volume* const full = BelowReserve()) {
+    const std::uint64_t free = AvailableBytes(full->directory.get()).value_or(0);
+    return Error{ErrorCode::kSetup,
+                 "limits.reserveBytes can't be kept: " + std::to_string(free) +
+                     " bytes are free on the file system of " + QuotedShort(full->path) +
+                     ", and " + std::to_string(*reserve_bytes_) + " must stay so",
+                 "remove files there, or lower reserveBytes"};
+  }
+  if (!write_bytes_) return std::nullopt;
+  WalkAll(Moment::kBefore);
+  return std::nullopt;
+}
+
+std::optional<Error> WrittenSpace::AddMemory(const std::string& path, bool is_new) {
+  auto opened = OpenPath(path.c_str(), O_PATH | O_NOFOLLOW | O_DIRECTORY);
+  if (!opened) return opened.error();
+  const std::uint64_t before = is_new ? 0 : HeldBytes(opened->get());
+  memory_.push_back({std::move(*opened), before});
+  return std::nullopt;
+}
+
+std::optional<Error> WrittenSpace::Enter(pid_t process, bool is_new) {
+  if (!write_bytes_ || !places_.has_memory || !memory_.empty()) return std::nullopt;
+  const std::string directory = "/proc/" + std::to_string(process);
+  const auto inside = ProcText(directory + "/mountinfo", kMostMapsRead);
+  const auto outside = ProcText("/proc/self/mountinfo", kMostMapsRead);
+  if (!inside || !outside) return CannotSee("the sandbox's mounts can't be read");
+  std::set<dev_t> known;  // the host's, and those that are open already
+  for (const MountLine& mount : MountLines(*outside))
+    known.insert(mount.device);
+  for (const MountLine& mount : MountLines(*inside)) {
+    if (mount.type != "tmpfs" || !mount.is_writable || known.contains(mount.device)) continue;
+    const std::string path = directory + "/root" + mount.point;
+    struct stat state {};
+    if (lstat(path.c_str(), &state) != 0) {
+      if (errno == EACCES || errno == EPERM)
+        return CannotSee("the sandbox's " + mount.point + " can't be looked at: " +
+                         std::strerror(errno));
+      continue;
+    }
+    if (state.st_dev != mount.device) continue;  // another mount covers it
+    TRY(AddMemory(path, is_new));
+    known.insert(mount.device);
+  }
+  if (!places_.memory_overlay.empty())
+    TRY(AddMemory(directory + "/root" + places_.memory_overlay, is_new));
+  if (memory_.empty()) return CannotSee("the sandbox's /tmp can't be found");
+  return std::nullopt;
+}
+
+std::uint64_t WrittenSpace::InMemory() const {
+  std::uint64_t sum = 0;
+  for (const Memory& each : memory_)
+    sum += Over(HeldBytes(each.directory.get()), each.before);
+  return sum;
+}
+
+std::uint64_t WrittenSpace::Shrunk() const {
+  std::uint64_t sum = 0;
+  for (const Volume& volume : volumes_)
+    sum += Over(volume.free_at_walk, FreeBytes(volume.directory.get()));
+  return sum;
+}
+
+const WrittenSpace::Volume* WrittenSpace::BelowReserve() const {
+  if (!reserve_bytes_) return nullptr;
+  for (const Volume& volume : volumes_) {
+    const auto free = AvailableBytes(volume.directory.get());
+    if (free && *free < *reserve_bytes_) return &volume;
+  }
+  return nullptr;
+}
+
+bool WrittenSpace::MustWalk(std::uint64_t in_memory) const {
+  return added_ + hidden_ + in_memory + Shrunk() > *write_bytes_ ||
+         uv_hrtime() - walked_at_ns_ >= kPartOfTime * walk_ns_;
+}
+
+void WrittenSpace::WalkAll(Moment moment) {
+  const std::uint64_t begun = uv_hrtime();
+  for (Volume& volume : volumes_)
+    volume.free_at_walk = FreeBytes(volume.directory.get());
+  const auto on_volume = [this](const std::string& root, Descriptor directory) {
+    static_cast<void>(AddVolume(root, std::move(directory)));
+  };
+  Walk walk(on_volume, files_);
+  for (const auto& [path, root] : roots_)
+    walk.Root(path, root.get());
+  files_ = walk.files();
+  added_ = Over(walk.bytes(), bytes_before_);
+  if (moment == Moment::kBefore) {
+    bytes_before_ = walk.bytes();
+    closed_before_ = walk.closed();
+    added_ = 0;
+    for (Volume& volume : volumes_)
+      volume.free_before = volume.free_at_walk;
+  }
+  DeletedFiles deleted;
+  if (moment == Moment::kMeanwhile && launcher_ != 0) {
+    for (const pid_t process : DescendantsOf(launcher_, kMostProcesses))
+      deleted.LookAt(process);
+  }
+  hidden_ = deleted.bytes();
+  if (deleted.may_be_more() || walk.closed() > closed_before_) {
+    std::uint64_t missing = 0;  // what can't be seen is no more than this
+    for (const Volume& volume : volumes_)
+      missing += Over(volume.free_before, volume.free_at_walk);
+    hidden_ = std::max(hidden_, Over(missing, added_));
+  }
+  walked_at_ns_ = uv_hrtime();
+  walk_ns_ = walked_at_ns_ - begun;
+}
+
+const char* WrittenSpace::Look() {
+  if (BelowReserve() != nullptr) return "reserveBytes";
+  if (!write_bytes_) return nullptr;
+  const std::uint64_t in_memory = InMemory();
+  if (in_memory > *write_bytes_) return "writeBytes";
+  if (!MustWalk(in_memory)) return nullptr;
+  WalkAll(Moment::kMeanwhile);
+  return added_ + hidden_ + InMemory() > *write_bytes_ ? "writeBytes" : nullptr;
+}
+
+const char* WrittenSpace::LookAtEnd() {
+  if (!write_bytes_) return nullptr;
+  WalkAll(Moment::kAtEnd);
+  return added_ + hidden_ + InMemory() > *write_bytes_ ? "writeBytes" : nullptr;
+}
+
+}  // namespace native_runner
