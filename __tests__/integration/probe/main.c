@@ -76,6 +76,7 @@ int main(int argc, char** argv) {
       {"note", ShowNote},
       {"watch", WatchNames},
       {"fill", FillMemory},
+      {"write-how", WriteHow},
       {"socket", MakeSocket},
       {"tcp", AskTcp},
       {"udp", AskUdp},

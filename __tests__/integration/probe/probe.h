@@ -16,5 +16,6 @@ Try ShowRights, ShowLandlockAbi, Signal;
 Try TypeIntoTerminal, TypeIntoStdin, CallAs32Bit;
 Try Reap, WithDescriptor, Linger, Meddle;
 Try FillMemory;
+Try WriteHow;
 Try UseQueue, Listen;
 Try PassDescriptor, UseDescriptor;

@@ -49,9 +49,9 @@ Result<Preparation> LocalBackend::Plan(const ExecRequest& request, const Supervi
   preparation.cwd = JoinPath(workspace.path, relative);
   preparation.record = {
       "local", request.argv[0], request.argv, preparation.cwd, {Layer::kTreeKillSubreaper}};
-  preparation.places = {.watched = entered ? ChangesIn(*entered)
-                                           : std::vector<std::string>{workspace.path},
-                        .uncountable = "commands that are not confined can write anywhere"};
+  preparation.places = {
+      .watched = entered ? ChangesIn(*entered) : std::vector<std::string>{workspace.path},
+      .uncountable = "commands that are not confined can write anywhere"};
   const auto limited = ApplyLimits(request.limits, shared.cgroups, false, &preparation);
   if (limited) return *limited;
   plan.spawn.path = "/proc/self/fd/" + std::to_string(shared.launcher.get());

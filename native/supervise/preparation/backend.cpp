@@ -23,6 +23,36 @@ Error NotEnforceable() {
       "as an ordinary user with strict isolation"};
 }
 
+// Checks that a cgroup can keep the shares that are asked for: nothing else can.
+std::optional<Error> CheckShares(const Limits& limits, const CgroupParent& cgroups,
+                                 const Preparation& preparation) {
+  const auto cannot = [](const char* name, const std::string& why, const char* fix) {
+    return Error{ErrorCode::kSetup, std::string("limits.") + name + " can't be kept here: " + why,
+                 fix};
+  };
+  const char* const asked = limits.cpu_share ? "cpuShare" : "ioShare";
+  if (!std::holds_alternative<SpawnPlan>(preparation.plan)) {
+    return cannot(asked, "a session's commands share one sandbox, so that none has its own cgroup",
+                  "run the command outside of a session");
+  }
+  constexpr const char* kDelegate =
+      "run the host in a delegated cgroup v2 with these controllers (systemd: Delegate=cpu io "
+      "memory pids, for users also in user@.service)";
+  if (limits.cpu_share && !cgroups.controllers().cpu)
+    return cannot("cpuShare", "no cgroup v2 with the cpu controller is delegated", kDelegate);
+  if (!limits.io_share) return std::nullopt;
+  if (!cgroups.controllers().io)
+    return cannot("ioShare", "no cgroup v2 with the io controller is delegated", kDelegate);
+  const WrittenPlaces& places = preparation.places;
+  const auto& directories = places.counted.empty() ? places.watched : places.counted;
+  const std::string why =
+      directories.empty() ? "the run can write nothing" : WhyNoIoWeights(directories.front());
+  if (why.empty()) return std::nullopt;
+  return cannot("ioShare", why,
+                "as root: modprobe bfq; echo bfq > /sys/block/DISK/queue/scheduler, or enable "
+                "io.cost (io.cost.qos of the root group)");
+}
+
 }  // namespace
 
 std::optional<Error> ApplyLimits(const Limits& limits, const CgroupParent& cgroups,
@@ -47,14 +77,14 @@ std::optional<Error> ApplyLimits(const Limits& limits, const CgroupParent& cgrou
   set(limits.max_open_files, &order.open_files);
   set(limits.max_file_bytes, &order.file_bytes);
   if (limits.memory_bytes) {
-    if (spawns != nullptr && cgroups.memory()) {
+    if (spawns != nullptr && cgroups.controllers().memory) {
       wants_cgroup = true;
     } else {
       set(limits.memory_bytes, &order.data_bytes);
     }
   }
   if (limits.max_processes) {
-    if (spawns != nullptr && cgroups.pids()) {
+    if (spawns != nullptr && cgroups.controllers().pids) {
       wants_cgroup = true;
     } else if (processes_enforceable) {
       set(limits.max_processes, &order.processes);
@@ -62,6 +92,10 @@ std::optional<Error> ApplyLimits(const Limits& limits, const CgroupParent& cgrou
     } else {
       return NotEnforceable();
     }
+  }
+  if (limits.cpu_share || limits.io_share) {
+    if (auto error = CheckShares(limits, cgroups, *preparation)) return error;
+    wants_cgroup = true;
   }
   if (by_rlimit) preparation->record.layers.Add(Layer::kRlimits);
   if (spawns != nullptr) spawns->wants_cgroup = wants_cgroup;

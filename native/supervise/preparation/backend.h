@@ -92,7 +92,7 @@ struct WrittenPlaces {
   std::vector<std::string> counted = {};
   // Further ones, whose file systems `reserveBytes` is about too.
   std::vector<std::string> watched = {};
-  bool has_memory = false;     // the sandbox has tmpfs mounts of its own, which count too
+  bool has_memory = false;  // the sandbox has tmpfs mounts of its own, which count too
   // As the command sees it: an overlay over a tmpfs that no path leads to; or empty.
   std::string memory_overlay = {};
   std::string uncountable = {};  // why `writeBytes` can't be kept, as a clause; empty: it can

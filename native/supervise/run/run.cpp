@@ -54,8 +54,8 @@ void RunConclusion::SetCause(Outcome cause) {
 }
 
 void RunConclusion::SetOverLimit(const char* limit) {
-  const bool is_own = !cause_ || cause_->kind == OutcomeKind::kExited ||
-                      cause_->kind == OutcomeKind::kSignaled;
+  const bool is_own =
+      !cause_ || cause_->kind == OutcomeKind::kExited || cause_->kind == OutcomeKind::kSignaled;
   if (is_own) cause_ = OverLimit(limit);
 }
 

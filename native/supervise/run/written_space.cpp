@@ -27,11 +27,11 @@
 namespace native_runner {
 namespace {
 
-constexpr std::uint64_t kBlock = 512;        // of st_blocks
-constexpr std::size_t kDeepest = 256;        // directories in one another, each with a descriptor
-constexpr std::size_t kMostVolumes = 64;     // that are watched
+constexpr std::uint64_t kBlock = 512;     // of st_blocks
+constexpr std::size_t kDeepest = 256;     // directories in one another, each with a descriptor
+constexpr std::size_t kMostVolumes = 64;  // that are watched
 constexpr std::size_t kMostProcesses = 4096;
-constexpr std::uint64_t kPartOfTime = 50;    // walks that nothing asks for take one part of so many
+constexpr std::uint64_t kPartOfTime = 50;  // walks that nothing asks for take one part of so many
 constexpr std::size_t kMostMapsRead = std::size_t{8} << 20U;
 
 std::uint64_t FreeBytes(int directory) {
@@ -90,9 +90,12 @@ bool IsInMemory(const std::string& path) {
          (state.f_type == TMPFS_MAGIC || state.f_type == kHugePages);
 }
 
-// Deleted files of disks that processes still have.
+// Deleted files that processes still have, but those of a tmpfs, which says itself what it holds,
+// unless a place is on it (`devices`).
 class DeletedFiles {
  public:
+  explicit DeletedFiles(std::set<dev_t> devices) : devices_(std::move(devices)) {}
+
   void LookAt(pid_t process) {
     const std::string directory = "/proc/" + std::to_string(process);
     DIR* const files = opendir((directory + "/fd").c_str());
@@ -121,7 +124,12 @@ class DeletedFiles {
       const auto sent = NumbersInLine(directory + "/fdinfo/" + number, "scm_fds:");
       may_be_more_ |= !sent.empty() && sent[0] > 0;
     }
-    if (!S_ISREG(state.st_mode) || state.st_nlink != 0 || IsInMemory(path)) return;
+    Add(path, state);
+  }
+
+  void Add(const std::string& path, const struct stat& state) {
+    if (!S_ISREG(state.st_mode) || state.st_nlink != 0) return;
+    if (!devices_.contains(state.st_dev) && IsInMemory(path)) return;
     if (seen_.insert({state.st_dev, state.st_ino}).second)
       bytes_ += static_cast<std::uint64_t>(state.st_blocks) * kBlock;
     inodes_.insert(state.st_ino);
@@ -144,10 +152,18 @@ class DeletedFiles {
       fields >> range >> modes >> offset >> device >> inode >> path;
       const bool is_memory = path.starts_with("/memfd:") || path.starts_with("/SYSV") ||
                              path.starts_with("/dev/zero") || path.starts_with("/dev/shm/");
-      if (!is_memory && !inodes_.contains(inode)) may_be_more_ = true;
+      if (is_memory || inodes_.contains(inode)) continue;
+      const std::string map = directory + "/map_files/" + range;
+      struct stat state {};
+      if (stat(map.c_str(), &state) == 0) {  // only root may
+        Add(map, state);
+      } else {
+        may_be_more_ = true;
+      }
     }
   }
 
+  std::set<dev_t> devices_;
   std::unordered_set<FileNumber, FileNumberHash> seen_;
   std::unordered_set<std::uint64_t> inodes_;  // /proc/PID/maps has other numbers of devices
   std::uint64_t bytes_ = 0;
@@ -193,8 +209,7 @@ std::vector<MountLine> MountLines(const std::string& text) {
     std::ranges::replace(device, ':', ' ');
     const auto numbers = LeadingNumbers(device);
     if (!fields || numbers.size() != 2) continue;
-    mount.device =
-        makedev(static_cast<unsigned>(numbers[0]), static_cast<unsigned>(numbers[1]));
+    mount.device = makedev(static_cast<unsigned>(numbers[0]), static_cast<unsigned>(numbers[1]));
     mount.point = Unescaped(point);
     mount.is_writable = options == "rw" || options.starts_with("rw,");
     found.push_back(std::move(mount));
@@ -260,8 +275,7 @@ class Walk {
       if (fstatat(opened, entry->d_name, &state, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT) != 0)
         continue;  // it has been removed
       Count(state);
-      if (S_ISDIR(state.st_mode))
-        Into(root, opened, entry->d_name, state.st_dev, depth + 1);
+      if (S_ISDIR(state.st_mode)) Into(root, opened, entry->d_name, state.st_dev, depth + 1);
     }
     closedir(entries);
   }
@@ -289,7 +303,8 @@ WrittenSpace::WrittenSpace(WrittenPlaces places, const Limits& limits)
 
 std::optional<Error> WrittenSpace::AddVolume(const std::string& path, Descriptor directory) {
   struct statvfs state {};
-  if (fstatvfs(directory.get(), &state) != 0) return SystemError(("statvfs " + path).c_str(), errno);
+  if (fstatvfs(directory.get(), &state) != 0)
+    return SystemError(("statvfs " + path).c_str(), errno);
   const auto is_same = [&state](const Volume& volume) { return volume.id == state.f_fsid; };
   if (std::ranges::any_of(volumes_, is_same) || volumes_.size() == kMostVolumes)
     return std::nullopt;
@@ -315,8 +330,8 @@ std::optional<Error> WrittenSpace::Begin() {
       auto opened = OpenPath(path.c_str(), kFlags);
       if (!opened && paths == &places_.watched) continue;  // a file, or nothing
       if (!opened)
-        return Error{ErrorCode::kSetup, "cannot measure " + QuotedShort(path) + ": " +
-                                            opened.error().message, ""};
+        return Error{ErrorCode::kSetup,
+                     "cannot measure " + QuotedShort(path) + ": " + opened.error().message, ""};
       TRY_ASSIGN(auto copy, DuplicateOf(opened->get()));
       TRY(AddVolume(path, std::move(copy)));
       if (paths == &roots) roots_.emplace_back(path, std::move(*opened));
@@ -326,8 +341,8 @@ std::optional<Error> WrittenSpace::Begin() {
     const std::uint64_t free = AvailableBytes(full->directory.get()).value_or(0);
     return Error{ErrorCode::kSetup,
                  "limits.reserveBytes can't be kept: " + std::to_string(free) +
-                     " bytes are free on the file system of " + QuotedShort(full->path) +
-                     ", and " + std::to_string(*reserve_bytes_) + " must stay so",
+                     " bytes are free on the file system of " + QuotedShort(full->path) + ", and " +
+                     std::to_string(*reserve_bytes_) + " must stay so",
                  "remove files there, or lower reserveBytes"};
   }
   if (!write_bytes_) return std::nullopt;
@@ -358,8 +373,8 @@ std::optional<Error> WrittenSpace::Enter(pid_t process, bool is_new) {
     struct stat state {};
     if (lstat(path.c_str(), &state) != 0) {
       if (errno == EACCES || errno == EPERM)
-        return CannotSee("the sandbox's " + mount.point + " can't be looked at: " +
-                         std::strerror(errno));
+        return CannotSee("the sandbox's " + mount.point +
+                         " can't be looked at: " + std::strerror(errno));
       continue;
     }
     if (state.st_dev != mount.device) continue;  // another mount covers it
@@ -419,7 +434,12 @@ void WrittenSpace::WalkAll(Moment moment) {
     for (Volume& volume : volumes_)
       volume.free_before = volume.free_at_walk;
   }
-  DeletedFiles deleted;
+  std::set<dev_t> devices;
+  for (const Volume& volume : volumes_) {
+    struct stat state {};
+    if (fstat(volume.directory.get(), &state) == 0) devices.insert(state.st_dev);
+  }
+  DeletedFiles deleted(std::move(devices));
   if (moment == Moment::kMeanwhile && launcher_ != 0) {
     for (const pid_t process : DescendantsOf(launcher_, kMostProcesses))
       deleted.LookAt(process);

@@ -31,9 +31,9 @@ class WrittenSpace {
   // or if less than `reserveBytes` is free already.
   std::optional<Error> Begin();
 
-  // From now on also counts what the sandbox holds in memory. `process`: number in /proc of one that
-  // has the sandbox's mounts. `is_new`: these held nothing before the run; else what they hold now
-  // is not the run's. kSetup if they can't be looked at.
+  // From now on also counts what the sandbox holds in memory. `process`: number in /proc of one
+  // that has the sandbox's mounts. `is_new`: these held nothing before the run; else what they hold
+  // now is not the run's. kSetup if they can't be looked at.
   std::optional<Error> Enter(pid_t process, bool is_new);
 
   // From now on also counts deleted files that descendants of this process have open; 0: of none.
@@ -78,9 +78,9 @@ class WrittenSpace {
   pid_t launcher_ = 0;
   std::uint64_t bytes_before_ = 0;   // of the roots
   std::uint64_t closed_before_ = 0;  // directories that could not be looked into
-  std::size_t files_ = 0;     // seen by the last walk
-  std::uint64_t added_ = 0;   // to the roots, by the last walk
-  std::uint64_t hidden_ = 0;  // in files that no walk can see, by the last walk
+  std::size_t files_ = 0;            // seen by the last walk
+  std::uint64_t added_ = 0;          // to the roots, by the last walk
+  std::uint64_t hidden_ = 0;         // in files that no walk can see, by the last walk
   std::uint64_t walked_at_ns_ = 0;
   std::uint64_t walk_ns_ = 0;  // that it took
 };

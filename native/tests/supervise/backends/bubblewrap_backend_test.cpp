@@ -253,7 +253,7 @@ TEST_F(BubblewrapBackendTest, RefusesWhatItCannotDo) {
 }
 
 TEST_F(BubblewrapBackendTest, ACgroupHoldsBwrapBackUntilItIsIn) {
-  shared_.cgroups = CgroupParent("/nonexistent", true, true);
+  shared_.cgroups = CgroupParent("/nonexistent", {.memory = true, .pids = true});
   ExecRequest request = CommandRequest({"true"});
   request.limits.memory_bytes = 1 << 30;
   auto made = Plan(request);

@@ -20,8 +20,10 @@
 namespace native_runner {
 namespace {
 
-const std::set<std::string> kAllFiles = {"cgroup.procs", "memory.max", "memory.swap.max",
-                                         "memory.events", "pids.max"};
+const std::set<std::string> kAllFiles = {"cgroup.procs",  "memory.max",   "memory.swap.max",
+                                         "memory.events", "pids.max",     "cpu.weight",
+                                         "io.weight",     "io.bfq.weight"};
+constexpr Controllers kBoth = {.memory = true, .pids = true};
 
 Limits MemoryAndProcesses() {
   Limits limits;
@@ -42,9 +44,9 @@ TEST(Cgroup, HoldsTheLimitsOfItsControllers) {
        {Case{true, true, "300000000", "0", "12"},  // bwrap and launcher on top
         Case{true, false, "300000000", "0", ""}, Case{false, true, "", "", "12"}}) {
     FakeCgroups fake(kAllFiles);
-    CgroupParent parent(fake.path(), row.memory, row.pids);
-    EXPECT_EQ(parent.memory(), row.memory);
-    EXPECT_EQ(parent.pids(), row.pids);
+    CgroupParent parent(fake.path(), {.memory = row.memory, .pids = row.pids});
+    EXPECT_EQ(parent.controllers().memory, row.memory);
+    EXPECT_EQ(parent.controllers().pids, row.pids);
     auto group = parent.Create(MemoryAndProcesses());
     ASSERT_TRUE(group) << group.error().message;
     EXPECT_EQ(fake.Value("memory.max"), row.memory_max);
@@ -55,15 +57,66 @@ TEST(Cgroup, HoldsTheLimitsOfItsControllers) {
 
 TEST(Cgroup, WritesOnlyTheLimitsThatAreAskedFor) {
   FakeCgroups fake(kAllFiles);
-  auto group = CgroupParent(fake.path(), true, true).Create({});
+  auto group = CgroupParent(fake.path(), kBoth).Create({});
   ASSERT_TRUE(group);
   EXPECT_EQ(fake.Value("memory.max"), "");
   EXPECT_EQ(fake.Value("pids.max"), "");
 }
 
+Limits Shares() {
+  Limits limits;
+  limits.cpu_share = 20;
+  limits.io_share = 30;
+  return limits;
+}
+
+TEST(Cgroup, HoldsTheShares) {
+  for (const char* lacking : {"", "io.weight", "io.bfq.weight"}) {
+    std::set<std::string> files = kAllFiles;
+    files.erase(lacking);
+    FakeCgroups fake(files);
+    std::ofstream(fake.path() + "/cgroup.subtree_control").flush();
+    auto group = CgroupParent(fake.path(), {.cpu = true, .io = true}).Create(Shares());
+    ASSERT_TRUE(group) << group.error().message;
+    EXPECT_EQ(fake.Value("cpu.weight"), "20");
+    for (const char* file : {"io.weight", "io.bfq.weight"})
+      EXPECT_EQ(fake.Value(file), std::string(file) == lacking ? "none" : "30") << lacking;
+  }
+}
+
+TEST(Cgroup, ASharesControllerThatIsRefusedIsASetupError) {
+  FakeCgroups fake(kAllFiles);  // without a cgroup.subtree_control
+  const auto group = CgroupParent(fake.path(), {.cpu = true, .io = true}).Create(Shares());
+  ASSERT_FALSE(group);
+  EXPECT_EQ(group.error().code, ErrorCode::kSetup);
+  EXPECT_EQ(fake.count(), 0);
+}
+
+TEST(Cgroup, AGroupOfOurOwnMakesRoomFirst) {
+  FakeCgroups fake(kAllFiles);
+  std::ofstream(fake.path() + "/cgroup.procs").flush();
+  std::ofstream(fake.path() + "/cgroup.subtree_control").flush();
+  auto group = CgroupParent(fake.path(), kBoth, true).Create({});
+  ASSERT_TRUE(group) << group.error().message;
+  EXPECT_TRUE(std::filesystem::exists(fake.path() + "/native-runner-host/cgroup.procs"));
+}
+
+TEST(Cgroup, AGroupWithProcessesOfOthersIsNotTaken) {
+  FakeCgroups fake(kAllFiles);
+  std::ofstream(fake.path() + "/cgroup.procs") << "2\n";  // the kernel's, or nobody's
+  auto group = CgroupParent(fake.path(), kBoth, true).Create({});
+  ASSERT_FALSE(group);
+  EXPECT_NE(group.error().message.find("others have processes"), std::string::npos);
+}
+
+TEST(IoWeights, SaysWhyThereAreNone) {
+  EXPECT_NE(WhyNoIoWeights("/nonexistent").find("can't be looked at"), std::string::npos);
+  EXPECT_NE(WhyNoIoWeights("/proc").find("on no disk"), std::string::npos);
+}
+
 TEST(Cgroup, DoesWithoutSwapAccounting) {
   FakeCgroups fake({"cgroup.procs", "memory.max", "pids.max"});
-  auto group = CgroupParent(fake.path(), true, true).Create(MemoryAndProcesses());
+  auto group = CgroupParent(fake.path(), kBoth).Create(MemoryAndProcesses());
   ASSERT_TRUE(group) << group.error().message;
   EXPECT_EQ(fake.Value("memory.max"), "300000000");
   EXPECT_EQ(fake.Value("pids.max"), "12");
@@ -74,7 +127,7 @@ TEST(Cgroup, ALimitThatIsRefusedIsASetupErrorAndLeavesNothing) {
     std::set<std::string> files = kAllFiles;
     files.erase(lacking);
     FakeCgroups fake(files);
-    const auto group = CgroupParent(fake.path(), true, true).Create(MemoryAndProcesses());
+    const auto group = CgroupParent(fake.path(), kBoth).Create(MemoryAndProcesses());
     ASSERT_FALSE(group) << lacking;
     EXPECT_EQ(group.error().code, ErrorCode::kSetup);
     EXPECT_NE(group.error().message.find(fake.path()), std::string::npos);
@@ -83,14 +136,14 @@ TEST(Cgroup, ALimitThatIsRefusedIsASetupErrorAndLeavesNothing) {
 }
 
 TEST(Cgroup, AParentThatIsGoneIsASetupError) {
-  const auto group = CgroupParent("/nonexistent", true, true).Create({});
+  const auto group = CgroupParent("/nonexistent", kBoth).Create({});
   ASSERT_FALSE(group);
   EXPECT_EQ(group.error().code, ErrorCode::kSetup);
 }
 
 TEST(Cgroup, TakesProcesses) {
   FakeCgroups fake(kAllFiles);
-  auto group = CgroupParent(fake.path(), true, true).Create({});
+  auto group = CgroupParent(fake.path(), kBoth).Create({});
   ASSERT_TRUE(group);
   EXPECT_TRUE((*group)->Add(4321));
   EXPECT_EQ(fake.Value("cgroup.procs"), "4321");
@@ -98,7 +151,7 @@ TEST(Cgroup, TakesProcesses) {
 
 TEST(Cgroup, SaysWhenAProcessCannotBeAdded) {
   FakeCgroups fake({"memory.max"});
-  auto group = CgroupParent(fake.path(), true, true).Create({});
+  auto group = CgroupParent(fake.path(), kBoth).Create({});
   ASSERT_TRUE(group);
   EXPECT_FALSE((*group)->Add(4321));
 }
@@ -109,7 +162,7 @@ TEST(Cgroup, ReadsWhetherMemoryEndedAProcess) {
     bool killed;
   };
   FakeCgroups fake(kAllFiles);
-  auto group = CgroupParent(fake.path(), true, true).Create({});
+  auto group = CgroupParent(fake.path(), kBoth).Create({});
   ASSERT_TRUE(group);
   EXPECT_FALSE((*group)->MemoryKilled());
   for (const Case& row :
@@ -124,7 +177,7 @@ TEST(Cgroup, ReadsWhetherMemoryEndedAProcess) {
 
 TEST(Cgroup, IsRemovedWithItsObjectOrLater) {
   FakeCgroups fake(kAllFiles);
-  CgroupParent parent(fake.path(), true, true);
+  CgroupParent parent(fake.path(), kBoth);
   auto first = parent.Create({});
   auto second = parent.Create({});
   ASSERT_TRUE(first && second);
@@ -156,16 +209,16 @@ TEST(CgroupParent, RemovesTheLeavesOfHostsThatAreGone) {
   make("native-runner-x-5-0");
   make("somebody-else-" + std::to_string(gone) + "-5-0");
   fake.set_busy(true);
-  const CgroupParent busy(fake.path(), true, true);
+  const CgroupParent busy(fake.path(), kBoth);
   EXPECT_EQ(fake.count(), 6);
   fake.set_busy(false);
-  const CgroupParent parent(fake.path(), true, true);
+  const CgroupParent parent(fake.path(), kBoth);
   EXPECT_EQ(fake.count(), 4);
 }
 
 TEST(Cgroup, MayOutliveItsParent) {
   FakeCgroups fake(kAllFiles);
-  auto parent = std::make_unique<CgroupParent>(fake.path(), true, true);
+  auto parent = std::make_unique<CgroupParent>(fake.path(), kBoth);
   auto group = parent->Create({});
   ASSERT_TRUE(group);
   parent.reset();
@@ -175,9 +228,9 @@ TEST(Cgroup, MayOutliveItsParent) {
 
 TEST(CgroupParent, OneThatWasNotFoundHasNoController) {
   const CgroupParent none;
-  EXPECT_FALSE(none.memory() || none.pids());
+  EXPECT_FALSE(none.controllers().any());
   const CgroupParent found = CgroupParent::Detect();  // whatever is here: it must not fail
-  static_cast<void>(found.memory());
+  static_cast<void>(found.controllers());
 }
 
 // The real thing, without controllers: membership and removal are the kernel's.
@@ -191,7 +244,7 @@ TEST(CgroupParent, WorksInARealHierarchy) {
   if (access((mount + "/cgroup.procs").c_str(), W_OK) != 0) {
     GTEST_SKIP() << mount << " is not writable";
   }
-  CgroupParent parent(mount, false, false);
+  CgroupParent parent(mount, {});
   auto group = parent.Create({});
   if (!group) GTEST_SKIP() << group.error().message;
   auto child = Child::Spawn(ShellOrder("exec sleep 60"));

@@ -10,6 +10,8 @@
 namespace native_runner {
 namespace {
 
+constexpr Controllers kBoth = {.memory = true, .pids = true};
+
 using Layers = std::vector<std::string>;
 
 struct Case {
@@ -105,7 +107,8 @@ const std::vector<Case>& Cases() {
 TEST(ApplyLimits, PutsEachLimitWhereItCanBeKept) {
   for (const Case& row : Cases()) {
     SCOPED_TRACE(row.name);
-    const CgroupParent cgroups("/nonexistent", row.memory_cgroup, row.pids_cgroup);
+    const CgroupParent cgroups("/nonexistent",
+                               {.memory = row.memory_cgroup, .pids = row.pids_cgroup});
     Preparation preparation;
     EXPECT_EQ(ApplyLimits(row.limits, cgroups, row.enforceable, &preparation), std::nullopt);
     EXPECT_EQ(preparation.order.data_bytes, row.order.data_bytes);
@@ -119,7 +122,7 @@ TEST(ApplyLimits, PutsEachLimitWhereItCanBeKept) {
 }
 
 TEST(ApplyLimits, WhatEntersASessionHasNoCgroup) {
-  const CgroupParent cgroups("/nonexistent", true, true);
+  const CgroupParent cgroups("/nonexistent", kBoth);
   Preparation spawns;
   EXPECT_EQ(ApplyLimits(Memory(), cgroups, true, &spawns), std::nullopt);
   EXPECT_EQ(spawns.record.layers.Names(), Layers{"cgroup"});
@@ -130,8 +133,56 @@ TEST(ApplyLimits, WhatEntersASessionHasNoCgroup) {
   EXPECT_EQ(enters.record.layers.Names(), Layers{"rlimits"});
 }
 
+TEST(ApplyLimits, AShareTakesACgroupOfTheRunsOwn) {
+  Limits limits;
+  limits.cpu_share = 5;
+  const CgroupParent cpu("/nonexistent", {.cpu = true});
+  Preparation spawns;
+  EXPECT_EQ(ApplyLimits(limits, cpu, true, &spawns), std::nullopt);
+  EXPECT_TRUE(PlanOf(spawns).wants_cgroup);
+  EXPECT_EQ(spawns.record.layers.Names(), Layers{"cgroup"});
+  Preparation enters;
+  enters.plan.emplace<SessionPlan>();
+  const auto in_session = ApplyLimits(limits, cpu, true, &enters);
+  ASSERT_TRUE(in_session);
+  EXPECT_NE(in_session->message.find("limits.cpuShare"), std::string::npos);
+}
+
+TEST(ApplyLimits, AShareThatNothingKeepsIsASetupErrorThatNamesIt) {
+  Limits limits;
+  limits.cpu_share = 5;
+  const auto refused = [](const Limits& asked, const CgroupParent& cgroups, const char* name) {
+    Preparation preparation;
+    preparation.places.counted = {"/proc"};  // on no disk
+    const auto error = ApplyLimits(asked, cgroups, true, &preparation);
+    ASSERT_TRUE(error);
+    EXPECT_EQ(error->code, ErrorCode::kSetup);
+    EXPECT_NE(error->message.find(name), std::string::npos) << error->message;
+    EXPECT_FALSE(error->fix.empty());
+  };
+  refused(limits, {}, "limits.cpuShare");
+  refused(limits, CgroupParent("/nonexistent", {.memory = true, .io = true}), "limits.cpuShare");
+  Limits io;
+  io.io_share = 5;
+  refused(io, {}, "limits.ioShare");
+  refused(io, CgroupParent("/nonexistent", {.cpu = true}), "limits.ioShare");
+  refused(io, CgroupParent("/nonexistent", {.io = true}), "on no disk");
+}
+
+TEST(ApplyLimits, WritesThatCannotBeCountedAreASetupError) {
+  Limits limits;
+  limits.write_bytes = 5;
+  Preparation preparation;
+  EXPECT_EQ(ApplyLimits(limits, {}, true, &preparation), std::nullopt);
+  preparation.places.uncountable = "for this reason";
+  const auto error = ApplyLimits(limits, {}, true, &preparation);
+  ASSERT_TRUE(error);
+  EXPECT_NE(error->message.find("limits.writeBytes"), std::string::npos);
+  EXPECT_NE(error->message.find("for this reason"), std::string::npos);
+}
+
 TEST(ApplyLimits, ALimitThatCannotBeKeptIsASetupError) {
-  const CgroupParent memory_only("/nonexistent", true, false);
+  const CgroupParent memory_only("/nonexistent", {.memory = true});
   Preparation preparation;
   const auto error = ApplyLimits(Processes(), memory_only, false, &preparation);
   ASSERT_TRUE(error);
