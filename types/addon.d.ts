@@ -460,6 +460,8 @@ export interface NativeAddon {
   openTerminator(): { channel: number; end: number };
   /** Returns the kernel's Landlock ABI; 0 if Landlock is missing or not enabled. */
   landlockAbi(): number;
+  /** Returns the path of the cgroup v2 that runs can have their own groups in; undefined without one. */
+  controlGroup(): string | undefined;
   /**
    * Looks at an absolute path on a thread of its own. Throws ERR_SANDBOX_SETUP, naming the path, if its file
    * system has not answered in time; at once while an earlier look at it still waits. Looks at nothing if all

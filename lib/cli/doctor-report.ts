@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { performance } from "node:perf_hooks";
 
-import type { BubblewrapNetwork } from "../../types/public.js";
+import type { BubblewrapNetwork, NativeLimits } from "../../types/public.js";
 import type { SandboxError } from "../errors.js";
 import { HomeSource } from "../home/home-view.js";
 import type { Found } from "../home/host-tools.js";
@@ -87,6 +87,8 @@ export type DoctorReport = {
   tools: DoctorTools;
   /** The families of the option `devices`; empty if Bubblewrap does not work here. */
   devices: DoctorDevices[];
+  /** The bounds of runs that depend on the host; empty if Bubblewrap does not work here. */
+  bounds: DoctorBound[];
   /** Warnings about the operator's variables. */
   warnings: string[];
 };
@@ -193,6 +195,7 @@ export async function examine(version: string, policy: Policy): Promise<DoctorRe
     runtimes,
     tools: toolsOf(config),
     devices: available.has("bubblewrap") ? await devicesOf(config) : [],
+    bounds: available.has("bubblewrap") ? await boundsOf(config) : [],
     warnings,
   };
 }
@@ -258,6 +261,52 @@ async function devicesOf(config: RuntimeConfig): Promise<DoctorDevices[]> {
         await runner.close();
       }
     }
+    return found;
+  });
+}
+
+/** Says whether this host keeps a limit of runs in Bubblewrap, and how. */
+type DoctorBound = {
+  limit: keyof NativeLimits;
+  kept: boolean;
+  /** What keeps it; absent if nothing does. */
+  by?: string;
+  reason?: string;
+  fix?: string;
+};
+
+const kByProcess = { memoryBytes: "RLIMIT_DATA, for each process", maxProcesses: "RLIMIT_NPROC" };
+
+/** Limits with a value that a plan takes, and what keeps them; `group`: the path of the cgroup. */
+const kBounds = [
+  ["memoryBytes", 2 ** 30, (group: string) => `memory.max in ${group}`],
+  ["maxProcesses", 100, (group: string) => `pids.max in ${group}`],
+  ["cpuShare", 100, (group: string) => `cpu.weight in ${group}`],
+  ["ioShare", 100, (group: string) => `io.weight in ${group}`],
+  ["writeBytes", 2 ** 30, () => "counting what is allocated; exact in transactions"],
+  ["reserveBytes", 1, () => "watching what is free"],
+] as const;
+
+/** Plans a run with each limit, in the directory of temporary files: that starts nothing. */
+async function boundsOf(config: RuntimeConfig): Promise<DoctorBound[]> {
+  const group = loadAddon().controlGroup() ?? "no cgroup";
+  const { bwrapPath } = config.bubblewrap;
+  return withFolder(async (shadowDir) => {
+    const runner = new BubblewrapNativeRunner({ shadowDir, bwrapPath, prewarm: 0 });
+    const found: DoctorBound[] = [];
+    for (const [limit, value, by] of kBounds) {
+      try {
+        const { layers } = await runner.explain({ argv: ["true"], limits: { [limit]: value } });
+        const isByProcess = layers.includes("rlimits") && limit in kByProcess;
+        const how = isByProcess ? kByProcess[limit as keyof typeof kByProcess] : by(group);
+        found.push({ limit, kept: true, by: how });
+      } catch (error) {
+        const { message, fix } = error as SandboxError;
+        const reason = message.replace(/^limits\.\w+ can't be \w+(?: here)?: /, "");
+        found.push({ limit, kept: false, reason, ...(fix && { fix }) });
+      }
+    }
+    await runner.close();
     return found;
   });
 }

@@ -140,6 +140,19 @@ function devicesText({ devices }: DoctorReport, colors: Colors): string[] {
   return ["", colors.bold("Devices that commands in Bubblewrap can have (--device)"), ...rows];
 }
 
+function boundsText({ bounds }: DoctorReport, colors: Colors): string[] {
+  if (bounds.length === 0) return [];
+  const rows = bounds.flatMap(({ limit, kept, by = "", reason = "", fix }) => {
+    const row = `  ${limit.padEnd(14)}${kept ? by : `not kept: ${reason}`}`;
+    return kept || fix === undefined ? [row] : [row, `    fix: ${indent(fix)}`];
+  });
+  return [
+    "",
+    colors.bold("Limits that this host keeps for commands in Bubblewrap, and by what"),
+    ...rows,
+  ];
+}
+
 /** If bwrap can't create a sandbox, a runtime that needs no mounts may still confine. */
 function withoutBwrap(runtimes: readonly DoctorRuntime[]): string {
   const others = runtimes.filter(({ name, available }) => available && name !== "native");
@@ -194,6 +207,7 @@ export function doctorText(report: DoctorReport, useColors: boolean, columns = 1
     ...report.runtimes.flatMap((runtime) => details(runtime, colors)),
     ...toolsText(report, colors),
     ...devicesText(report, colors),
+    ...boundsText(report, colors),
     "",
     ...report.warnings.map((warning) => colors.yellow(`warning: ${warning}`)),
     ...runText(report),

@@ -14,6 +14,7 @@
 #include "policy/bubblewrap/bubblewrap_plan.h"
 #include "supervise/backends/launcher_backends.h"
 #include "supervise/host/program.h"
+#include "supervise/os/cgroup.h"
 #include "supervise/os/file_threads.h"
 #include "workspace/files/workspace_files.h"
 #include "workspace/tree/file_stat.h"
@@ -85,6 +86,13 @@ Napi::Value OpenTerminator(const Napi::CallbackInfo& info) {
 
 Napi::Value LandlockAbiOf(const Napi::CallbackInfo& info) {
   return Napi::Number::New(info.Env(), LandlockAbi());
+}
+
+// Returns the path of the control group that runs can have groups in; undefined without one.
+Napi::Value ControlGroup(const Napi::CallbackInfo& info) {
+  const CgroupParent found = CgroupParent::Detect();
+  if (found.directory().empty()) return info.Env().Undefined();
+  return Napi::String::New(info.Env(), found.directory());
 }
 
 // Finds a program on the host's own PATH, or on the given one; null if it is not there.
@@ -189,6 +197,7 @@ Napi::Object Init(Napi::Env env, Napi::Object exports) {
               Napi::Function::New(env, AnswerNetworkQuestion, "answerNetworkQuestion", state));
   exports.Set("openTerminator", Napi::Function::New(env, OpenTerminator, "openTerminator", state));
   exports.Set("landlockAbi", Napi::Function::New(env, LandlockAbiOf, "landlockAbi"));
+  exports.Set("controlGroup", Napi::Function::New(env, ControlGroup, "controlGroup"));
   exports.Set("findProgram", Napi::Function::New(env, FindProgramOf, "findProgram", state));
   exports.Set("expectAnswer", Napi::Function::New(env, ExpectAnswer, "expectAnswer", state));
   exports.Set("silentMounts", Napi::Function::New(env, SilentMounts, "silentMounts", state));

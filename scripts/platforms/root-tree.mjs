@@ -16,7 +16,7 @@ const kSuite = "trixie";
 const kPackages = [
   ["base-files", "base-passwd", "bash", "dash", "coreutils", "findutils", "grep", "sed", "tar"],
   ["gzip", "libc-bin", "mawk", "mount", "util-linux", "procps", "iproute2", "python3", "git"],
-  ["nodejs", "bubblewrap", "apparmor"],
+  ["nodejs", "bubblewrap", "apparmor", "systemd"],
 ].flat();
 
 const kUser = 1000;

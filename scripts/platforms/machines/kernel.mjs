@@ -9,6 +9,7 @@ const kModules = [
   ["virtio", "virtio_ring", "virtio_pci_legacy_dev", "virtio_pci_modern_dev", "virtio_pci"],
   ["vsock"], // a family of sockets that a test makes
   ["virtio_blk", "crc16", "mbcache", "jbd2", "crc32c_generic", "libcrc32c", "ext4", "overlay"],
+  ["bfq"], // divides a disk by weights
 ].flat();
 
 const inOrder = new Intl.Collator("en", { numeric: true }).compare;

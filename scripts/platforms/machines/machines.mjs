@@ -18,6 +18,8 @@ import { rootDisk } from "./root-disk.mjs";
 /** Functions of guest/init. */
 const kWork = ["smoke", "doctor", "units"];
 const kAppArmorWork = ["without_userns", "with_userns", "bwrap_apart"];
+/** guest/bounds has its own parts, in the kinds of groups that systemd makes. */
+const kBoundsWork = ["bounds"];
 const kUsers = ["root", "user"];
 const kSlow = 10; // how many times as long as here anything may take
 const kSilenceMs = 45 * 60_000; // between two of the programs' ends
@@ -32,6 +34,7 @@ const kKernels = [
   { series: "7", suite: "trixie-backports", landlockAbi: 11 },
   { series: "6.12", suite: "trixie", landlockAbi: 6, arch: "arm64" },
   { series: "6.18", suite: "trixie-backports", landlockAbi: 7, work: kAppArmorWork },
+  { series: "6.12", suite: "trixie", landlockAbi: 6, work: kBoundsWork },
 ];
 
 /** Where the binaries for a processor are, by Debian's name of it. */
@@ -49,7 +52,9 @@ function readResults({ parts }, landlockAbi) {
   const units = [];
   for (const { work, user, output, code } of parts) {
     if (code === undefined) results.failed.push(`${user}: ${work} has not ended`);
-    else if (work === "smoke") results[user] = readSmoke(output, code);
+    else if (work === "bounds") {
+      if (code !== 0) results.failed.push(`${user}: it ended with ${code}: ${output}`);
+    } else if (work === "smoke") results[user] = readSmoke(output, code);
     else if (work === "units") {
       const counts = output.split("\n").filter((line) => line.startsWith('{"program"'));
       units.push(...counts.map((line) => JSON.parse(line)));
@@ -76,9 +81,16 @@ async function look({ series, suite, landlockAbi, arch = "amd64", work = kWork }
     disks: [rootDisk(arch), packageDisk(arch)],
   };
   const isAppArmor = work === kAppArmorWork;
-  const guest = [kernel.version, arch, ...(isAppArmor ? ["apparmor"] : [])].join("-");
+  const isOfSystemd = work === kBoundsWork;
+  const kind = isAppArmor ? ["apparmor"] : isOfSystemd ? ["systemd"] : [];
+  const guest = [kernel.version, arch, ...kind].join("-");
   const log = path.join(cacheDirectory("machines"), `console-${guest}.txt`);
-  const parameters = { work: work.join(","), users: kUsers.join(","), slow: kSlow };
+  const parameters = {
+    init: isOfSystemd ? "systemd" : "own",
+    work: work.join(","),
+    users: kUsers.join(","),
+    slow: kSlow,
+  };
   const words = Object.entries(parameters).map(([name, value]) => `native_runner.${name}=${value}`);
   const { output, end } = await boot(machine, words, kSilenceMs, log);
   const console = readConsole(output);
@@ -89,7 +101,8 @@ async function look({ series, suite, landlockAbi, arch = "amd64", work = kWork }
     );
   }
   const how = `Debian's kernel ${kernel.version}, emulated ${arch}`;
-  return { ...results, how: isAppArmor ? `${how}; \`doctor\` alone` : how };
+  if (isAppArmor) return { ...results, how: `${how}; \`doctor\` alone` };
+  return { ...results, how: isOfSystemd ? `${how}; the bounds by cgroup v2 alone` : how };
 }
 
 /** Why there can be no emulated machines here; undefined: there can. */
@@ -100,7 +113,11 @@ function whyNone() {
 
 function nameOf({ series, suite, arch, work }) {
   const processor = arch === undefined ? "" : ` on ${arch}`;
-  return `Linux ${series}${processor}${work === kAppArmorWork ? " with AppArmor" : ""} (${suite})`;
+  const kinds = new Map([
+    [kAppArmorWork, " with AppArmor"],
+    [kBoundsWork, " with systemd"],
+  ]);
+  return `Linux ${series}${processor}${kinds.get(work) ?? ""} (${suite})`;
 }
 
 export function machines() {
