@@ -19,6 +19,16 @@ describe("execInput", () => {
     });
   });
 
+  it("hands on the bounds and the shares", () => {
+    const options = { ...kDefaultCliOptions, maxWrite: 1, reserve: 2, cpuShare: 3, ioShare: 4 };
+    expect(execInput(["ls"], options).limits).toMatchObject({
+      writeBytes: 1,
+      reserveBytes: 2,
+      cpuShare: 3,
+      ioShare: 4,
+    });
+  });
+
   it("lets the last of a variable win, whatever its name", () => {
     const env: CliOptions["env"] = [
       ["A", "1"],

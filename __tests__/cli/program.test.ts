@@ -92,6 +92,7 @@ describe.each(["run", "explain"] as const)("%s", (action) => {
     const words = `-w dir --workspace-is-root --runtime auto --config c.json --cwd sub --network allow --ro-bind /opt --ro-bind ./x --mount /srv:/data:rw --mount /srv --device nvidia:0 --device /dev/kvm
       --no-default-ro-binds --env A=1 -e B=x=y --env-policy PATH,HOME --timeout 500ms
       --max-output 2M --memory 512M --cpu 10s --max-processes 7 --max-open-files 8 --max-file 1G
+      --max-write 3G --reserve 4G --cpu-share 9 --io-share 10
       --isolation compat --bwrap /usr/bin/bwrap --no-stdin --json`;
     const call = await parse(action, ...words.split(/\s+/), "--", "ls");
     expect(call).toEqual({
@@ -123,6 +124,10 @@ describe.each(["run", "explain"] as const)("%s", (action) => {
         maxProcesses: 7,
         maxOpenFiles: 8,
         maxFile: 1024 ** 3,
+        maxWrite: 3 * 1024 ** 3,
+        reserve: 4 * 1024 ** 3,
+        cpuShare: 9,
+        ioShare: 10,
         isolation: "compat",
         bwrap: "/usr/bin/bwrap",
         stdin: false,

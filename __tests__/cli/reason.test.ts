@@ -23,6 +23,8 @@ describe("endReason", () => {
     [{ kind: "setup-failed", reason: "no /x" }, /^no \/x$/],
     [{ kind: "limit-exceeded", limit: "memoryBytes" }, /--memory$/],
     [{ kind: "limit-exceeded", limit: "maxStdoutBytes" }, /--max-output$/],
+    [{ kind: "limit-exceeded", limit: "writeBytes" }, /--max-write$/],
+    [{ kind: "limit-exceeded", limit: "reserveBytes" }, /--reserve$/],
   ])("tells %j in one line", (outcome, expected) => {
     expect(reported(outcome)?.message).toMatch(expected);
   });

@@ -403,6 +403,7 @@ export class FakeAddon {
         void fake.reported.push(["answer", question, answer]),
       openTerminator: () => ({ channel: -1, end: -1 }),
       landlockAbi: () => 7,
+      controlGroup: () => undefined,
       findProgram: (name) => `/usr/bin/${name}`,
     };
   }

@@ -66,6 +66,10 @@ const kReport: DoctorReport = {
     { family: "nvidia", available: false, reason: "/dev/nvidiactl, which is a FIFO" },
     { family: "kvm", available: true },
   ],
+  bounds: [
+    { limit: "cpuShare", kept: false, reason: "no group", fix: "delegate\none" },
+    { limit: "writeBytes", kept: true, by: "counting" },
+  ],
   warnings: ["A and B contradict each other"],
 };
 
@@ -83,6 +87,13 @@ describe("doctorText", () => {
     expect(text).toContain("  not shown: /h/shared: others can write to /h/shared\n");
     expect(text).toContain("\n  nvidia  no: /dev/nvidiactl, which is a FIFO\n  kvm     yes\n");
     expect(doctorText({ ...kReport, devices: [] }, false)).not.toContain("--device");
+  });
+
+  it("tells which limits are kept, by what, and the fix of the others", () => {
+    expect(text).toContain(
+      "\n  cpuShare      not kept: no group\n    fix: delegate\n       one\n  writeBytes    counting\n",
+    );
+    expect(doctorText({ ...kReport, bounds: [] }, false)).not.toContain("writeBytes");
     expect(text).toContain("warning: A and B contradict each other");
     expect(text.split("\n").at(-1)).toBe("auto takes landlock");
   });

@@ -70,6 +70,10 @@ describe("policyText", () => {
       timeout: Number.POSITIVE_INFINITY,
       memory: 1024 ** 3,
       maxProcesses: 9,
+      maxWrite: 1024 ** 2,
+      reserve: 1024 ** 3,
+      cpuShare: 7,
+      ioShare: 8,
     };
     const context: Partial<ExplainContext> = {
       runtime: "landlock",
@@ -80,7 +84,7 @@ describe("policyText", () => {
     expect(text).toMatch(/^Runtime {9}landlock \(OPENAGENTIC_RUNTIME_TYPE\)\n/);
     expect(text).toContain("the host's\n");
     expect(text).toContain("only PATH of the host's");
-    expect(text).toContain("time none, memory 1 GiB, 9 processes");
+    expect(text).toContain("9 processes, 1 MiB added to files");
   });
 
   it("wraps long rows to 100 columns under their text", () => {

@@ -27,6 +27,7 @@ describe("a command line with grants", () => {
     [{ option: "limits.maxProcesses", value: 8 }, { maxProcesses: 8 }],
     [{ option: "limits.maxOpenFiles", value: 8 }, { maxOpenFiles: 8 }],
     [{ option: "limits.maxFileBytes", value: 8 }, { maxFile: 8 }],
+    [{ option: "limits.writeBytes", value: 8 }, { maxWrite: 8 }],
     [{ option: "allowWriteWorkspace", value: true }, {}],
   ])("%j", (grant, options) => {
     expect(withGrants({} as CliOptions, [of(grant as Grant)])).toEqual(options);

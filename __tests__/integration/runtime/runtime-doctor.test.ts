@@ -16,6 +16,7 @@ const kMain = fileURLToPath(new URL("../../../dist/cli/main.js", import.meta.url
 type Report = {
   chosen: string | null;
   devices: { family: string; available: boolean; reason?: string }[];
+  bounds: { limit: string; kept: boolean; by?: string; fix?: string }[];
   runtimes: {
     name: string;
     state: string;
@@ -72,6 +73,19 @@ describeUnless(whyNoCommand, "doctor", () => {
     expect(runtimeOf(report, "bubblewrap").secrets).toEqual({ state: "proved" });
     const families = ["nvidia", "dri", "kfd", "kvm", "fuse", "tun"];
     expect(report.devices.map(({ family }) => family)).toEqual(families);
+    const limits = [
+      "memoryBytes",
+      "maxProcesses",
+      "cpuShare",
+      "ioShare",
+      "writeBytes",
+      "reserveBytes",
+    ];
+    expect(report.bounds.map(({ limit }) => limit)).toEqual(limits);
+    for (const { limit, kept, by, fix } of report.bounds) {
+      expect(kept ? by : fix, limit).toMatch(/./);
+      if (limit.endsWith("eBytes") || limit === "memoryBytes") expect(kept, limit).toBe(true);
+    }
     for (const { available, reason } of report.devices) {
       expect(reason ?? "").toMatch(available ? /^$/ : /^\/dev\/.*, which /);
     }

@@ -28,6 +28,10 @@ const kLimits = [
   "maxProcesses",
   "maxOpenFiles",
   "maxFileBytes",
+  "cpuShare",
+  "ioShare",
+  "writeBytes",
+  "reserveBytes",
 ];
 
 export const kInputs: Wrong[] = [

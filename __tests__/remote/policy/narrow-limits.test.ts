@@ -16,6 +16,9 @@ const kFigures = [
   "maxProcesses",
   "maxOpenFiles",
   "maxFileBytes",
+  "cpuShare",
+  "ioShare",
+  "writeBytes",
 ] as const;
 
 describe.each(kFigures)("limits.%s", (name) => {
@@ -35,6 +38,24 @@ describe.each(kFigures)("limits.%s", (name) => {
     for (const value of ["50", -1, Number.NaN, null]) {
       expect(narrowLimits(limits, { [name]: value })).toMatchObject({ field: `limits.${name}` });
     }
+  });
+});
+
+describe("limits.reserveBytes", () => {
+  const { limits } = ceilingWith({ limits: { reserveBytes: 50 } });
+  test("is the policy's, or more", () => {
+    expect(narrowLimits(limits, {})).toHaveProperty("reserveBytes", 50);
+    expect(narrowLimits(limits, { reserveBytes: 51 })).toHaveProperty("reserveBytes", 51);
+    expect(narrowLimits(ceilingWith().limits, { reserveBytes: 1 })).toHaveProperty(
+      "reserveBytes",
+      1,
+    );
+  });
+  test("is refused below it", () => {
+    expect(narrowLimits(limits, { reserveBytes: 49 })).toMatchObject({
+      field: "limits.reserveBytes",
+      allowed: "at least 50",
+    });
   });
 });
 

@@ -261,20 +261,19 @@ CgroupParent CgroupParent::Detect() {
     if (MayUse(directory, mount)) {
       const std::string there = ReadSmall(directory + "/cgroup.controllers");
       const std::string control = directory + "/cgroup.subtree_control";
-      for (const char* each : {"+memory", "+pids"})
-        static_cast<void>(WriteSmall(control, each));
-      const std::string given = ReadSmall(control);
-      const auto is_there = [&there](const char* name) { return HasWord(there, name); };
-      Controllers controllers = {.memory = HasWord(given, "memory"),
-                                 .pids = HasWord(given, "pids"),
-                                 .cpu = is_there("cpu"),
-                                 .io = is_there("io")};
-      const bool is_ready = controllers.memory || controllers.pids;
-      if (is_ready || (level != 0 && controllers.any())) return {directory, controllers};
-      controllers.memory = is_there("memory");
-      controllers.pids = is_there("pids");
-      const bool is_own = level == 0 && IsGiven(directory, mount) && IsOursAlone(directory);
-      if (is_own && controllers.any()) return {directory, controllers, true};
+      // The host's own group takes threaded controllers (pids, cpu), but then no leaves.
+      const bool is_own = level == 0;
+      if (!is_own) {
+        for (const char* each : {"+memory", "+pids"})
+          static_cast<void>(WriteSmall(control, each));
+      }
+      const std::string given = is_own ? there : ReadSmall(control);
+      const Controllers controllers = {.memory = HasWord(given, "memory"),
+                                       .pids = HasWord(given, "pids"),
+                                       .cpu = HasWord(there, "cpu"),
+                                       .io = HasWord(there, "io")};
+      const bool is_free = !is_own || (IsGiven(directory, mount) && IsOursAlone(directory));
+      if (controllers.any() && is_free) return {directory, controllers, is_own};
     }
     if (directory == mount) break;
     directory.resize(directory.rfind('/'));
