@@ -1,5 +1,5 @@
 // Whether this host keeps the bounds that take a cgroup v2, and `doctor` says so; or says why not.
-//   node bounds.mjs kept|refused|no-io
+//   node bounds.mjs kept|refused|no-weights|no-io
 import { spawnSync } from "node:child_process";
 import { existsSync, mkdtempSync, readdirSync, readFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -120,7 +120,9 @@ const isKept = expected !== "refused";
 const hasIo = expected === "kept";
 if (isKept) await checkKept(hasIo);
 else await checkRefused({ cpuShare: 50 }, "no cgroup v2 with the cpu controller is delegated");
-if (expected === "no-io") await checkRefused({ ioShare: 50 }, "knows no weights");
+if (expected === "no-weights") await checkRefused({ ioShare: 50 }, "knows no weights");
+if (expected === "no-io")
+  await checkRefused({ ioShare: 50 }, "no cgroup v2 with the io controller");
 const over = await run("head -c 9M /dev/zero > file; sleep 60", { writeBytes: 4 * kMebibyte });
 check("writeBytes", over.outcome.limit === "writeBytes", over.outcome);
 checkDoctor({ writeBytes: true, reserveBytes: true, cpuShare: isKept, ioShare: hasIo });
