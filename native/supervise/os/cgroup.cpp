@@ -165,7 +165,8 @@ std::string SourceOf(const std::string& device) {
   const std::size_t from = mounts.find(' ', dash + 3) + 1;
   const std::string source = mounts.substr(from, mounts.find(' ', from) - from);
   struct stat state {};
-  if (!source.starts_with('/') || stat(source.c_str(), &state) != 0 || !S_ISBLK(state.st_mode))
+  if (!source.starts_with('/') || fstatat(AT_FDCWD, source.c_str(), &state, 0) != 0 ||
+      !S_ISBLK(state.st_mode))
     return {};
   return std::to_string(major(state.st_rdev)) + ":" + std::to_string(minor(state.st_rdev));
 }
@@ -229,7 +230,7 @@ bool Cgroup::MemoryKilled() const {
 
 std::string WhyNoIoWeights(const std::string& path) {
   struct stat state {};
-  if (stat(path.c_str(), &state) != 0) return path + " can't be looked at";
+  if (fstatat(AT_FDCWD, path.c_str(), &state, 0) != 0) return path + " can't be looked at";
   std::string device =
       std::to_string(major(state.st_dev)) + ":" + std::to_string(minor(state.st_dev));
   if (major(state.st_dev) == 0) device = SourceOf(device);

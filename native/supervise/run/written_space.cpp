@@ -14,7 +14,6 @@
 #include <cstring>
 #include <functional>
 #include <set>
-#include <sstream>
 #include <string_view>
 #include <unordered_set>
 
@@ -68,6 +67,26 @@ struct FileNumberHash {
   }
 };
 
+// Takes what is before the separator, or all, and the separator with it.
+std::string_view TakeUntil(std::string_view* rest, char separator) {
+  const std::string_view taken = rest->substr(0, rest->find(separator));
+  rest->remove_prefix(std::min(taken.size() + 1, rest->size()));
+  return taken;
+}
+
+// Takes the next field of a line of /proc, which blanks separate.
+std::string TakeField(std::string_view* line) {
+  while (line->starts_with(' '))
+    line->remove_prefix(1);
+  return std::string(TakeUntil(line, ' '));
+}
+
+// True if the process has ended, or is about to: it has no mounts and files any more.
+bool IsEnding(pid_t process) {
+  const auto facts = LookAtProcess(process);
+  return !facts || facts->is_dying;
+}
+
 // Returns the text of a file of /proc, as far as `most` bytes; nullopt if it can't be read.
 std::optional<std::string> ProcText(const std::string& path, std::size_t most) {
   auto file = OpenPath(path.c_str(), O_RDONLY);
@@ -119,7 +138,7 @@ class DeletedFiles {
   void LookAtOpen(const std::string& directory, const char* number) {
     const std::string path = directory + "/fd/" + number;
     struct stat state {};
-    if (stat(path.c_str(), &state) != 0) return;
+    if (fstatat(AT_FDCWD, path.c_str(), &state, 0) != 0) return;
     if (S_ISSOCK(state.st_mode)) {
       const auto sent = NumbersInLine(directory + "/fdinfo/" + number, "scm_fds:");
       may_be_more_ |= !sent.empty() && sent[0] > 0;
@@ -139,23 +158,22 @@ class DeletedFiles {
     const auto maps = ProcText(directory + "/maps", kMostMapsRead);
     if (!maps) return;
     constexpr std::string_view kDeleted = " (deleted)";
-    std::istringstream lines(*maps);
-    for (std::string line; std::getline(lines, line);) {
+    for (std::string_view lines = *maps; !lines.empty();) {
+      std::string_view line = TakeUntil(&lines, '\n');
       if (!line.ends_with(kDeleted)) continue;
-      std::istringstream fields(line);
-      std::string range;
-      std::string modes;
-      std::string offset;
-      std::string device;
-      std::uint64_t inode = 0;
-      std::string path;
-      fields >> range >> modes >> offset >> device >> inode >> path;
+      const std::string range = TakeField(&line);
+      for (int skipped = 0; skipped < 3; ++skipped)  // modes, offset, device
+        TakeField(&line);
+      const auto inodes = LeadingNumbers(TakeField(&line));
+      if (inodes.empty()) continue;
+      const std::uint64_t inode = inodes[0];
+      const std::string path = TakeField(&line);
       const bool is_memory = path.starts_with("/memfd:") || path.starts_with("/SYSV") ||
                              path.starts_with("/dev/zero") || path.starts_with("/dev/shm/");
       if (is_memory || inodes_.contains(inode)) continue;
       const std::string map = directory + "/map_files/" + range;
       struct stat state {};
-      if (stat(map.c_str(), &state) == 0) {  // only root may
+      if (fstatat(AT_FDCWD, map.c_str(), &state, 0) == 0) {  // only root may
         Add(map, state);
       } else {
         may_be_more_ = true;
@@ -194,21 +212,21 @@ std::string Unescaped(std::string_view text) {
 
 std::vector<MountLine> MountLines(const std::string& text) {
   std::vector<MountLine> found;
-  std::istringstream lines(text);
-  for (std::string line; std::getline(lines, line);) {
-    std::istringstream fields(line);
-    std::string skipped;
-    std::string device;
-    std::string point;
-    std::string options;
-    fields >> skipped >> skipped >> device >> skipped >> point >> options;
+  for (std::string_view lines = text; !lines.empty();) {
+    std::string_view line = TakeUntil(&lines, '\n');
+    TakeField(&line);  // its number, and that of the mount it is in
+    TakeField(&line);
+    std::string device = TakeField(&line);
+    TakeField(&line);  // the root
+    const std::string point = TakeField(&line);
+    const std::string options = TakeField(&line);
     MountLine mount;
-    while (fields >> skipped && skipped != "-") {
+    while (!line.empty() && TakeField(&line) != "-") {
     }
-    fields >> mount.type;
+    mount.type = TakeField(&line);
     std::ranges::replace(device, ':', ' ');
     const auto numbers = LeadingNumbers(device);
-    if (!fields || numbers.size() != 2) continue;
+    if (mount.type.empty() || numbers.size() != 2) continue;
     mount.device = makedev(static_cast<unsigned>(numbers[0]), static_cast<unsigned>(numbers[1]));
     mount.point = Unescaped(point);
     mount.is_writable = options == "rw" || options.starts_with("rw,");
@@ -363,7 +381,10 @@ std::optional<Error> WrittenSpace::Enter(pid_t process, bool is_new) {
   const std::string directory = "/proc/" + std::to_string(process);
   const auto inside = ProcText(directory + "/mountinfo", kMostMapsRead);
   const auto outside = ProcText("/proc/self/mountinfo", kMostMapsRead);
-  if (!inside || !outside) return CannotSee("the sandbox's mounts can't be read");
+  if (!inside || !outside) {
+    if (IsEnding(process)) return std::nullopt;
+    return CannotSee("the sandbox's mounts can't be read");
+  }
   std::set<dev_t> known;  // the host's, and those that are open already
   for (const MountLine& mount : MountLines(*outside))
     known.insert(mount.device);
@@ -371,19 +392,25 @@ std::optional<Error> WrittenSpace::Enter(pid_t process, bool is_new) {
     if (mount.type != "tmpfs" || !mount.is_writable || known.contains(mount.device)) continue;
     const std::string path = directory + "/root" + mount.point;
     struct stat state {};
-    if (lstat(path.c_str(), &state) != 0) {
+    if (fstatat(AT_FDCWD, path.c_str(), &state, AT_SYMLINK_NOFOLLOW) != 0) {
+      if (IsEnding(process)) return std::nullopt;
       if (errno == EACCES || errno == EPERM)
         return CannotSee("the sandbox's " + mount.point +
                          " can't be looked at: " + std::strerror(errno));
       continue;
     }
     if (state.st_dev != mount.device) continue;  // another mount covers it
-    TRY(AddMemory(path, is_new));
+    if (auto error = AddMemory(path, is_new)) {
+      if (IsEnding(process)) return std::nullopt;
+      return error;
+    }
     known.insert(mount.device);
   }
-  if (!places_.memory_overlay.empty())
-    TRY(AddMemory(directory + "/root" + places_.memory_overlay, is_new));
-  if (memory_.empty()) return CannotSee("the sandbox's /tmp can't be found");
+  if (!places_.memory_overlay.empty()) {
+    auto error = AddMemory(directory + "/root" + places_.memory_overlay, is_new);
+    if (error && !IsEnding(process)) return error;
+  }
+  if (memory_.empty() && !IsEnding(process)) return CannotSee("the sandbox's /tmp can't be found");
   return std::nullopt;
 }
 
