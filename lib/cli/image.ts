@@ -1,4 +1,4 @@
-/** `native-runner image`: the images that are kept as root file systems (option `root: { image }`). */
+/** `native-runner image`: the images that are kept as root file systems. */
 
 import { join } from "node:path";
 import { type Command, Option, type OutputConfiguration } from "commander";
@@ -106,7 +106,7 @@ function checkedReference(text: string): string {
   throw new CliError(`${visibleLine(text)} is no reference of an image`, 2, fix);
 }
 
-/** `image pull`: pulls an image, unpacks it, and prints the name by which `root` takes it. */
+/** `image pull`: pulls an image, unpacks it, and prints its name. */
 export async function imagePull(text: string, options: PullOptions): Promise<void> {
   watchOutput();
   const reference = checkedReference(text);
