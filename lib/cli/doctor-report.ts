@@ -269,7 +269,7 @@ async function devicesOf(config: RuntimeConfig): Promise<DoctorDevices[]> {
 type DoctorBound = {
   limit: keyof NativeLimits;
   kept: boolean;
-  /** What keeps it; absent if nothing does. */
+  /** The mechanism that keeps the limit here; absent if none does. */
   by?: string;
   reason?: string;
   fix?: string;

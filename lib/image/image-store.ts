@@ -39,16 +39,16 @@ import { loadAddon } from "../native.js";
 import { stateDirectory } from "../protected-paths.js";
 import { type LeftOut, UnpackThread } from "./unpack-thread.js";
 
-/** What has directories of its own in the store. */
+/** The two kinds of directories in the store. */
 export type Kind = "trees" | "layouts";
 
-/** What is known of a tree. */
+/** The record of a tree, kept beside it. */
 export type AboutTree = {
   /** See FoundImage. */
   chain: string;
   /** Of the image from which it was unpacked. */
   digest: string;
-  /** What the caller named: a path or a reference. */
+  /** The path or reference that the caller named. */
   image: string;
   bytes: number;
   entries: number;
@@ -440,7 +440,7 @@ export type ListedImage = {
   isUsed: boolean;
 };
 
-/** What was pruned, and what was left since it is used. */
+/** The result of `prune`: images that it removed, and those that it left because they are in use. */
 export type PrunedImages = {
   pruned: ListedImage[];
   left: ListedImage[];

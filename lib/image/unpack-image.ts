@@ -45,7 +45,7 @@ export type UnpackedImage = {
   /** Bytes of its files, and entries of its layers. */
   bytes: number;
   entries: number;
-  /** What it lacks. */
+  /** Counts what the image has and the tree lacks. */
   leftOut: LeftOut;
 };
 

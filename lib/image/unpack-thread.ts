@@ -38,7 +38,7 @@ export type ImageLimits = {
   maxPathBytes: number;
 };
 
-/** What an image's configuration says about its commands. */
+/** The image's own settings for its commands. */
 export type ImageConfig = {
   /** Variables. */
   env: Record<string, string>;
@@ -73,7 +73,7 @@ export type FoundImage = {
   }[];
 };
 
-/** What was unpacked: bytes of files, holes counted, and entries. */
+/** The size of an unpacked tree: bytes of files, holes counted, and entries. */
 export type Unpacked = { bytes: number; entries: number; leftOut: LeftOut };
 
 /** What the thread does. `directory`: of "find" an empty one to work in, of "unpack" one that is made. */

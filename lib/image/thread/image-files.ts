@@ -73,7 +73,7 @@ function notFound(message: string, fix?: string): ImageError {
   return new ImageError(message, { code: "ERR_IMAGE_NOT_FOUND", fix });
 }
 
-/** What runs a command of an image, of its configuration. */
+/** The fields of an image's configuration that say how to run a command. */
 function configOf(config: Json): ImageConfig {
   const its = object(config.config ?? {}, "`config` of the image's configuration");
   const env: Record<string, string> = Object.create(null);

@@ -103,6 +103,8 @@ bool IsOctal(std::string_view text) {
          std::ranges::all_of(text, [](char digit) { return digit >= '0' && digit <= '7'; });
 }
 
+}  // namespace
+
 std::string WithoutEscapes(std::string_view text) {
   std::string plain;
   for (std::size_t at = 0; at < text.size(); ++at) {
@@ -116,8 +118,6 @@ std::string WithoutEscapes(std::string_view text) {
   }
   return plain;
 }
-
-}  // namespace
 
 bool AreLocalMounts(std::string_view mounts) {
   bool are_local = mounts.ends_with('\n');

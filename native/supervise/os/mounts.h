@@ -11,6 +11,10 @@
 
 namespace native_runner {
 
+// Decodes a path of proc_pid_mountinfo(5), where space, tab, newline and backslash are octal
+// escapes.
+std::string WithoutEscapes(std::string_view text);
+
 // Returns true if each mounted file system is one of this machine's own kernel, on its disks or in
 // its memory, so that it answers: none of a network, of FUSE, of a hypervisor or of an automounter,
 // except below /proc and /sys. `mounts`: text of proc_pid_mountinfo(5).

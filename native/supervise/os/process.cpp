@@ -405,13 +405,12 @@ std::vector<pid_t> DescendantsOf(pid_t root, std::size_t most) {
   return found;
 }
 
-namespace {
-
-// The kernel removes a process' network early in its exit, long before its pidfd shows the end.
 bool IsEnding(pid_t process) {
   const auto facts = LookAtProcess(process);
   return !facts || facts->is_dying || facts->state == 'Z' || facts->state == 'X';
 }
+
+namespace {
 
 struct Table {
   const char* name;

@@ -106,6 +106,10 @@ struct ProcessFacts {
 // Returns nullopt if the process is gone or can't be seen.
 std::optional<ProcessFacts> LookAtProcess(pid_t process);
 
+// Returns true if the process has begun to end, is dead, or is gone. The kernel takes its files,
+// mounts and network early in its exit, long before its pidfd shows the end.
+bool IsEnding(pid_t process);
+
 // Returns the living and dead descendants of `root`, by their numbers in /proc, up to `most`. Reads
 // some files for each descendant or, if the kernel does not list children, for every process: for
 // the rare case.

@@ -21,6 +21,7 @@
 #include "policy/text/text.h"
 #include "supervise/os/file.h"
 #include "supervise/os/file_threads.h"
+#include "supervise/os/mounts.h"
 #include "supervise/os/process.h"
 
 namespace native_runner {
@@ -55,7 +56,7 @@ std::uint64_t Over(std::uint64_t now, std::uint64_t before) {
   return now > before ? now - before : 0;
 }
 
-// What identifies a file on this machine.
+// Identifies a file on this machine.
 struct FileNumber {
   dev_t device;
   ino_t inode;
@@ -79,12 +80,6 @@ std::string TakeField(std::string_view* line) {
   while (line->starts_with(' '))
     line->remove_prefix(1);
   return std::string(TakeUntil(line, ' '));
-}
-
-// True if the process has ended, or is about to: it has no mounts and files any more.
-bool IsEnding(pid_t process) {
-  const auto facts = LookAtProcess(process);
-  return !facts || facts->is_dying;
 }
 
 // Returns the text of a file of /proc, as far as `most` bytes; nullopt if it can't be read.
@@ -120,7 +115,7 @@ class DeletedFiles {
     DIR* const files = opendir((directory + "/fd").c_str());
     if (files == nullptr) {
       // One that is ending has none; of another it is unknown.
-      if (const auto facts = LookAtProcess(process); facts && !facts->is_dying) may_be_more_ = true;
+      if (!IsEnding(process)) may_be_more_ = true;
       return;
     }
     while (const dirent* const entry = readdir(files)) {
@@ -129,6 +124,9 @@ class DeletedFiles {
     closedir(files);
     LookAtMapped(directory);
   }
+
+  // Not all processes were looked at.
+  void NoteMore() { may_be_more_ = true; }
 
   std::uint64_t bytes() const { return bytes_; }
   // True if a process may have further ones: mapped alone, or on their way in messages.
@@ -156,6 +154,7 @@ class DeletedFiles {
 
   void LookAtMapped(const std::string& directory) {
     const auto maps = ProcText(directory + "/maps", kMostMapsRead);
+    if (!maps || maps->size() >= kMostMapsRead) may_be_more_ = true;
     if (!maps) return;
     constexpr std::string_view kDeleted = " (deleted)";
     for (std::string_view lines = *maps; !lines.empty();) {
@@ -196,20 +195,6 @@ struct MountLine {
   std::string type;
 };
 
-std::string Unescaped(std::string_view text) {
-  std::string plain;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    if (text[i] == '\\' && i + 3 < text.size()) {
-      plain += static_cast<char>((text[i + 1] - '0') * 64 + (text[i + 2] - '0') * 8 +
-                                 (text[i + 3] - '0'));
-      i += 3;
-    } else {
-      plain += text[i];
-    }
-  }
-  return plain;
-}
-
 std::vector<MountLine> MountLines(const std::string& text) {
   std::vector<MountLine> found;
   for (std::string_view lines = text; !lines.empty();) {
@@ -228,7 +213,7 @@ std::vector<MountLine> MountLines(const std::string& text) {
     const auto numbers = LeadingNumbers(device);
     if (mount.type.empty() || numbers.size() != 2) continue;
     mount.device = makedev(static_cast<unsigned>(numbers[0]), static_cast<unsigned>(numbers[1]));
-    mount.point = Unescaped(point);
+    mount.point = WithoutEscapes(point);
     mount.is_writable = options == "rw" || options.starts_with("rw,");
     found.push_back(std::move(mount));
   }
@@ -393,10 +378,11 @@ std::optional<Error> WrittenSpace::Enter(pid_t process, bool is_new) {
     const std::string path = directory + "/root" + mount.point;
     struct stat state {};
     if (fstatat(AT_FDCWD, path.c_str(), &state, AT_SYMLINK_NOFOLLOW) != 0) {
+      const int error = errno;
       if (IsEnding(process)) return std::nullopt;
-      if (errno == EACCES || errno == EPERM)
+      if (error == EACCES || error == EPERM)
         return CannotSee("the sandbox's " + mount.point +
-                         " can't be looked at: " + std::strerror(errno));
+                         " can't be looked at: " + std::strerror(error));
       continue;
     }
     if (state.st_dev != mount.device) continue;  // another mount covers it
@@ -468,8 +454,10 @@ void WrittenSpace::WalkAll(Moment moment) {
   }
   DeletedFiles deleted(std::move(devices));
   if (moment == Moment::kMeanwhile && launcher_ != 0) {
-    for (const pid_t process : DescendantsOf(launcher_, kMostProcesses))
+    const auto processes = DescendantsOf(launcher_, kMostProcesses);
+    for (const pid_t process : processes)
       deleted.LookAt(process);
+    if (processes.size() >= kMostProcesses) deleted.NoteMore();
   }
   hidden_ = deleted.bytes();
   if (deleted.may_be_more() || walk.closed() > closed_before_) {

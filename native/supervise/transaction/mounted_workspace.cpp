@@ -32,22 +32,6 @@ Error No(const std::string& why) {
                "see docs/transactions.md for what an overlay needs"};
 }
 
-// Decodes space, tab, newline and backslash, which are written as three octal digits
-// (proc_pid_mountinfo(5)).
-std::string Unescaped(std::string_view text) {
-  std::string plain;
-  for (std::size_t at = 0; at < text.size(); ++at) {
-    if (text[at] == '\\' && at + 3 < text.size()) {
-      const int value = (text[at + 1] - '0') * 64 + (text[at + 2] - '0') * 8 + (text[at + 3] - '0');
-      plain += static_cast<char>(value);
-      at += 3;
-    } else {
-      plain += text[at];
-    }
-  }
-  return plain;
-}
-
 // Reads the whole table, which may have many lines.
 Result<std::string> ReadMountTable() {
   auto file = OpenPath("/proc/self/mountinfo", O_RDONLY);
@@ -67,7 +51,7 @@ Result<std::string> ReadMountTable() {
 std::string PlaceIn(std::string_view line) {
   for (int skipped = 0; skipped < 4; ++skipped)
     line.remove_prefix(std::min(line.find(' '), line.size() - 1) + 1);
-  return Unescaped(line.substr(0, line.find(' ')));
+  return WithoutEscapes(line.substr(0, line.find(' ')));
 }
 
 std::optional<Error> CheckMounts(const std::string& workspace) {

@@ -138,5 +138,20 @@ TEST_F(WrittenSpaceTest, MemoryThatCannotBeFoundIsASetupError) {
   EXPECT_NE(error->message.find("limits.writeBytes"), std::string::npos);
 }
 
+TEST_F(WrittenSpaceTest, AProcessThatHasEndedHasNoMountsToLookAt) {
+  Limits limits;
+  limits.write_bytes = 1;
+  WrittenSpace space({.counted = {}, .watched = {}, .has_memory = true}, limits);
+  ASSERT_EQ(space.Begin(), std::nullopt);
+  auto child = Child::Spawn(ShellOrder("exit 0"));
+  ASSERT_TRUE(child);
+  const KilledAtEnd end(&*child);
+  ASSERT_TRUE(WaitForExit(child->pidfd()));
+  const pid_t process = NumberOfPidfd(child->pidfd());
+  ASSERT_GT(process, 0);
+  EXPECT_EQ(space.Enter(process, true), std::nullopt) << "dead, and not reaped";
+  EXPECT_TRUE(space.Enter(getpid(), true)) << "the control: one that lives";
+}
+
 }  // namespace
 }  // namespace native_runner
