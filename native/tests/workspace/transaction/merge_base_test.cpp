@@ -141,9 +141,13 @@ TEST_F(MergeBaseTest, IsNoneWhenItIsDamagedDroppedOrUnshared) {
   place_.Write(name, text);
   EXPECT_EQ(Found("one"), "one");
   EXPECT_TRUE(TidyBases(Own().get()));
-  ASSERT_FALSE(DropBasesSince(Open("other").get(), NowNs() + 1));
+  const auto newer = DropBasesSince(Open("other").get(), NowNs() + 1);
+  ASSERT_TRUE(newer);
+  EXPECT_FALSE(newer.value());
   EXPECT_EQ(Found("one"), "one");  // it is older
-  ASSERT_FALSE(DropBasesSince(Open("other").get(), 1));
+  const auto all = DropBasesSince(Open("other").get(), 1);
+  ASSERT_TRUE(all);
+  EXPECT_TRUE(all.value());
   EXPECT_FALSE(Base().Find("one"));
   EXPECT_FALSE(TidyBases(Own().get()));  // nobody else has it
   ASSERT_FALSE(StageBase(Own().get(), "y", About(3), {}, Tree()));
