@@ -152,6 +152,8 @@ export type NativeHomeView = {
   dropped?: string[];
   /** Variables that are set where none of the name passes. */
   added?: Record<string, string>;
+  /** Where the image of the runner's `root` is unpacked. */
+  root?: string;
   /** Why what was asked for can't be had, and what would help. */
   failure?: string;
   fix?: string;

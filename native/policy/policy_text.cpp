@@ -75,6 +75,7 @@ void AddCaches(std::string& text, const BubblewrapPolicy& policy) {
 
 std::string HomeViewText(const HomeView& view) {
   std::string text;
+  if (!view.root.empty()) AddLine(text, "shown-root", Quoted(view.root));
   for (const ShownPath& each : view.shown) {
     AddLine(text, "shown", Quoted(each.source) + ' ' + Quoted(each.target));
   }
@@ -91,8 +92,12 @@ std::string PolicyText(const BubblewrapPolicy& policy) {
   AddLine(text, "isolation", policy.isolation == Isolation::kStrict ? "strict" : "compat");
   AddNetwork(text, policy.network, policy.by_domain.get());
   // A missing default is skipped but a missing named bind is a failure, so the two policies differ.
-  AddLine(text, "ro-binds", policy.ro_binds_named ? "named" : "default");
-  AddLines(text, "ro-bind", RoBindsOf(policy));
+  if (!policy.root_directory.empty()) AddLine(text, "root", Quoted(policy.root_directory));
+  if (!policy.root_image.empty()) AddLine(text, "root-image", Quoted(policy.root_image));
+  if (!HasOwnRoot(policy)) {
+    AddLine(text, "ro-binds", policy.ro_binds_named ? "named" : "default");
+    AddLines(text, "ro-bind", RoBindsOf(policy));
+  }
   for (const HostMount& mount : policy.mounts) {
     AddLine(text, mount.writable ? "mount-rw" : "mount-ro",
             Quoted(mount.host_path) + ' ' + Quoted(mount.guest_path));

@@ -72,6 +72,38 @@ void ReadRoBinds(Fields& options, BubblewrapPolicy& policy) {
   policy.ro_binds = std::move(named).value_or(DefaultRoBinds());
 }
 
+// Reads the root file system. What is bound and found of the host's own would not fit it.
+void ReadRoot(Fields& options, BubblewrapPolicy& policy) {
+  if (!options.Value("root")) return;
+  options.Object("root", [&policy, &options](Fields& root) {
+    policy.root_directory = root.String("directory").value_or("");
+    policy.root_image = root.String("image").value_or("");
+    const bool has_tag = root.String("tag").has_value();
+    const bool has_env = root.Boolean("env").has_value();
+    if (root.reader().failed()) return;
+    if (policy.root_directory.empty() == policy.root_image.empty()) {
+      options.reader().Fail({ErrorCode::kInvalidValue,
+                             "Expected `root` to name either a `directory` or an `image`", ""});
+    } else if (policy.root_image.empty() && (has_tag || has_env)) {
+      options.reader().Fail({ErrorCode::kInvalidValue,
+                             std::string("Expected `root.") + (has_tag ? "tag" : "env") +
+                                 "` to be left out with a `directory`: it is about an image",
+                             ""});
+    }
+  });
+  if (policy.ro_binds_named && !options.reader().failed()) {
+    options.reader().Fail({ErrorCode::kInvalidValue,
+                           "Expected `roBinds` to be left out with `root`, which takes its place",
+                           "show host paths by `mounts`"});
+  }
+  if (policy.tools != Tools::kNone && !options.reader().failed()) {
+    options.reader().Fail({ErrorCode::kInvalidValue,
+                           "Expected `tools` to be \"none\" or left out with `root`: the host's "
+                           "tools need the host's libraries",
+                           "show single paths by `mounts`"});
+  }
+}
+
 // Reads entries that lib has made of others, each with a port.
 std::vector<HostRule> ReadPlaces(Fields& termination, const char* key) {
   std::vector<HostRule> places;
@@ -279,7 +311,9 @@ BubblewrapPolicy ReadBubblewrapPolicy(Fields& options) {
   policy.environment = ReadEnvironmentPolicy(options);
   policy.environment.own_proxy = policy.network == Network::kByDomain;
   policy.required = ReadStrings(options, "required");
-  ReadHome(options, policy.ro_binds_named ? Tools::kNone : Tools::kHost, policy);
+  const bool has_host_tools = !policy.ro_binds_named && !options.Value("root");
+  ReadHome(options, has_host_tools ? Tools::kHost : Tools::kNone, policy);
+  ReadRoot(options, policy);
   ReadCaches(options, policy);
   policy.extra_args = ReadStrings(options, "extraArgs");
   policy.with_proc = options.Boolean("procBind").value_or(true);

@@ -234,6 +234,7 @@ void RunnerCore::ShowHome(const Napi::CallbackInfo& info) {
     view->replaced = fields.Variables("replaced").value_or(std::vector<Variable>());
     view->dropped = fields.Strings("dropped").value_or(std::vector<std::string>());
     view->added = fields.Variables("added").value_or(std::vector<Variable>());
+    view->root = fields.String("root").value_or("");
     view->failure = fields.String("failure").value_or("");
     view->fix = fields.String("fix").value_or("");
   });

@@ -86,6 +86,8 @@ std::vector<std::string> PlacesOf(const std::vector<std::string>& secrets,
 }  // namespace
 
 const std::vector<std::string>& RoBindsOf(const BubblewrapPolicy& policy) {
+  static const std::vector<std::string> none;
+  if (HasOwnRoot(policy)) return none;
   const bool is_default = !policy.ro_binds_named && policy.ro_binds.empty();
   return is_default ? DefaultRoBinds() : policy.ro_binds;
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <initializer_list>
+#include <iterator>
 #include <utility>
 
 #include "policy/bubblewrap/bubblewrap_mounts.h"
@@ -301,6 +302,30 @@ void AddDevices(std::vector<Mount>& mounts, const HostFacts& facts) {
   }
 }
 
+// Returns the entries of a root file system of its own.
+std::vector<Mount> RootMounts(const HostFacts& facts) {
+  std::vector<Mount> mounts;
+  mounts.reserve(facts.entries.size());
+  for (const HostFacts::RootEntry& entry : facts.entries) {
+    Mount& mount = mounts.emplace_back();
+    mount.target = entry.path;
+    mount.source = entry.source;
+    switch (entry.kind) {
+      case HostFacts::RootEntry::Kind::kBind:
+        mount.kind = Mount::Kind::kReadOnlyBind;
+        mount.descriptor = entry.descriptor;
+        break;
+      case HostFacts::RootEntry::Kind::kLink:
+        mount.kind = Mount::Kind::kSymlink;
+        break;
+      case HostFacts::RootEntry::Kind::kDirectory:
+        mount.kind = Mount::Kind::kDirectory;
+        break;
+    }
+  }
+  return mounts;
+}
+
 // Adds the sandbox's own file systems, the home, then the read-only binds in their order. A bind of
 // "/" comes first, since it would hide every mount made before it. Returns true if there was one.
 bool AddSystemMounts(std::vector<Mount>& mounts, const std::vector<Mount>& binds,
@@ -350,8 +375,14 @@ BubblewrapPlan PlanBubblewrap(const BubblewrapPolicy& policy, const HostFacts& f
   plan.hardening.as_pid_1 = is_strict;
   plan.secrets_masked = is_strict && facts.is_root;
 
-  const std::vector<Mount> binds = PlanRoBinds(policy, facts);
-  const bool has_root_bind = AddSystemMounts(plan.mounts, binds, policy, facts, size_bytes);
+  // An own root comes first: the sandbox's file systems and the home are mounted over it.
+  plan.mounts = RootMounts(facts);
+  std::vector<Mount> binds;
+  std::copy_if(plan.mounts.begin(), plan.mounts.end(), std::back_inserter(binds),
+               [](const Mount& each) { return each.kind == Mount::Kind::kReadOnlyBind; });
+  const std::vector<Mount> of_host = PlanRoBinds(policy, facts);
+  const bool has_root_bind = AddSystemMounts(plan.mounts, of_host, policy, facts, size_bytes);
+  Append(binds, of_host);
   if (plan.secrets_masked) {
     Append(plan.mounts, PlanMasks(binds, facts));
     if (facts.home) Append(plan.mounts, PlanMasks(ShownBinds(*facts.home), facts));
@@ -372,8 +403,8 @@ BubblewrapPlan PlanBubblewrap(const BubblewrapPolicy& policy, const HostFacts& f
     sockets.secret_files = facts.resolver_sockets;
     Append(plan.mounts, PlanMasks(binds, sockets));
     Append(plan.mounts, PlanMasks(mounts.outside, sockets));
-    Append(plan.mounts, PlanNameFiles(facts.name_files, facts.bwrap_perms));
   }
+  Append(plan.mounts, PlanNameFiles(facts.name_files, facts.bwrap_perms));
   AddDevices(plan.mounts, facts);
   for (const std::string& word : policy.extra_args)
     plan.mounts.push_back({.kind = Mount::Kind::kWord, .source = word, .target = ""});
@@ -417,6 +448,11 @@ BubblewrapPlan PlanPureBubblewrap(const BubblewrapPolicy& policy, const std::str
   plan.hardening.unshare_net = policy.network != Network::kAllow;
   plan.hardening.isolate = policy.isolation == Isolation::kStrict;
   AddPrivateMounts(plan.mounts, policy, 0);
+  if (!policy.root_directory.empty()) {
+    plan.mounts.insert(
+        plan.mounts.begin(),
+        {.kind = Mount::Kind::kReadOnlyBind, .source = policy.root_directory, .target = "/"});
+  }
   for (const std::string& path : RoBindsOf(policy)) {
     plan.mounts.push_back({.kind = Mount::Kind::kReadOnlyBind, .source = path, .target = path});
   }

@@ -54,6 +54,7 @@ struct HomeView {
   std::vector<std::pair<std::string, std::string>> replaced;  // variables, if the host's pass
   std::vector<std::string> dropped;                           // names of variables
   std::vector<std::pair<std::string, std::string>> added;     // variables, if none of the name pass
+  std::string root;     // the unpacked image of the policy's `root`, a real path; empty: none
   std::string failure;  // why what was asked for can't be had; empty: it can
   std::string fix;
 };

@@ -49,6 +49,8 @@ struct BubblewrapPolicy {
   std::string bwrap_path = "bwrap";
   std::string shadow_dir;
   std::string workspace_path = kWorkspace;  // where commands see it: there, or at `shadow_dir`
+  std::string root_directory;  // in the place of all read-only binds; empty: the host's
+  std::string root_image;      // or an image, whose directory HomeView names; empty: none
   std::vector<std::string> ro_binds;
   bool ro_binds_named = false;       // false: the five defaults; a missing one is skipped
   std::vector<HostMount> mounts;     // in this order, after the read-only binds
@@ -75,6 +77,11 @@ struct BubblewrapPolicy {
   std::vector<std::string> cache_names;  // kNamed only
   std::shared_ptr<CurrentHome> shown;    // of `home`, `tools` and `caches`; null: nothing
 };
+
+// True if commands see another root file system than the host's.
+inline bool HasOwnRoot(const BubblewrapPolicy& policy) {
+  return !policy.root_directory.empty() || !policy.root_image.empty();
+}
 
 // True if a sandbox of this policy can be made before its command is known. False with the caller's
 // extra options, since their mounts can't be checked again, and unless the end of one process ends

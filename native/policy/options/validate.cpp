@@ -276,6 +276,17 @@ std::optional<Error> CheckWorkspacePath(const BubblewrapPolicy& policy) {
   return std::nullopt;
 }
 
+std::optional<Error> CheckRoot(const BubblewrapPolicy& policy) {
+  if (!policy.root_image.empty()) TRY(CheckText(policy.root_image, "root.image"));
+  const std::string& directory = policy.root_directory;
+  if (directory.empty()) return std::nullopt;
+  TRY(CheckPlainPath(directory, "root.directory"));
+  if (SamePath(directory, "/")) {
+    return Invalid("root.directory", "the directory of another root file system", directory);
+  }
+  return std::nullopt;
+}
+
 // Checks `home` and `tools`.
 template <typename Policy>
 std::optional<Error> CheckHomeAndTools(const Policy& policy) {
@@ -291,6 +302,7 @@ std::optional<Error> CheckHomeAndTools(const Policy& policy) {
 std::optional<Error> CheckPolicy(const BubblewrapPolicy& policy) {
   TRY(CheckProgram(policy.bwrap_path, "bwrapPath"));
   TRY(CheckPath(policy.shadow_dir, "shadowDir"));
+  TRY(CheckRoot(policy));
   TRY(CheckAbsolutePaths(policy.ro_binds, "roBinds"));
   TRY(CheckWorkspacePath(policy));
   TRY(CheckHostMounts(policy.mounts, policy.workspace_path));

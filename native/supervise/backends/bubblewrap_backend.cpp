@@ -9,9 +9,11 @@
 #include "policy/options/devices.h"
 #include "policy/options/extra_args.h"
 #include "policy/text/path.h"
+#include "policy/text/text.h"
 #include "supervise/backends/launcher_backends.h"
 #include "supervise/host/host.h"
 #include "supervise/network/network_steps.h"
+#include "supervise/os/file_threads.h"
 #include "supervise/project/home_places.h"
 #include "supervise/transaction/entry.h"
 #include "supervise/transaction/home_caches.h"
@@ -208,16 +210,73 @@ std::vector<MountPlace> PlacesOf(const std::vector<HostMount>& mounts,
   return places;
 }
 
-// Finds the name files. Their descriptors follow those of the workspace and the policy's mounts, if
-// these are bound by descriptor.
-std::optional<Error> LookForNames(const BubblewrapPolicy& policy, HostFacts* facts) {
-  const int first = facts->bwrap_bind_fd
-                        ? kFirstFolderDescriptor + 1 + static_cast<int>(policy.mounts.size())
-                        : kFirstFolderDescriptor;
+// Finds the name files, and those of an own root. Their descriptors follow those of the workspace
+// and the policy's mounts, if these are bound by descriptor.
+std::optional<Error> LookForFiles(const BubblewrapPolicy& policy, HostFacts* facts) {
+  int next = facts->bwrap_bind_fd
+                 ? kFirstFolderDescriptor + 1 + static_cast<int>(policy.mounts.size())
+                 : kFirstFolderDescriptor;
   std::vector<Mount> mounts = PlanRoBinds(policy, *facts);
+  if (!facts->root.empty()) {
+    mounts.push_back({.kind = Mount::Kind::kReadOnlyBind, .source = facts->root, .target = "/"});
+  }
   for (Mount& mount : PlanHostMounts(policy, *facts, -1).outside)
     mounts.push_back(std::move(mount));
-  return FindNameFiles(*policy.by_domain, mounts, first, facts);
+  if (policy.network == Network::kByDomain && policy.by_domain) {
+    TRY(FindNameFiles(*policy.by_domain, mounts, next, facts));
+  }
+  if (facts->root.empty()) return std::nullopt;
+  next += static_cast<int>(facts->name_files.size());
+  FindRootFiles(policy.network, mounts, next, facts);
+  return std::nullopt;
+}
+
+// Returns the directory of an own root; empty if there is none. kSetup for an image that nobody has
+// unpacked.
+Result<std::string> RootDirectoryOf(const BubblewrapPolicy& policy, const HostFacts& facts) {
+  if (policy.root_image.empty()) return policy.root_directory;
+  if (facts.home && !facts.home->root.empty()) return facts.home->root;
+  return Error{ErrorCode::kSetup, "the image of `root` is not unpacked", ""};
+}
+
+// Returns where the plan mounts something over an own root.
+std::vector<RootPlace> PlacesOverRoot(const BubblewrapPolicy& policy, const HostFacts& facts,
+                                      const std::vector<OpenedMount>& mounts) {
+  using Type = RootPlace::Type;
+  std::vector<RootPlace> places = {{.path = NormalPath(policy.tmp_path)},
+                                   {.path = NormalPath(policy.proc_path)},
+                                   {.path = NormalPath(policy.dev_path)},
+                                   {.path = policy.workspace_path, .may_hide = true}};
+  if (facts.home && !facts.home->path.empty()) {
+    places.push_back({.path = NormalPath(facts.home->path), .may_hide = true});
+    if (!facts.home->link.empty()) {
+      places.push_back(
+          {.path = NormalPath(facts.home->link), .type = Type::kLink, .may_hide = true});
+    }
+  }
+  for (std::size_t i = 0; i < mounts.size(); ++i) {
+    places.push_back({.path = NormalPath(policy.mounts[i].guest_path),
+                      .type = mounts[i].is_directory ? Type::kDirectory : Type::kFile});
+  }
+  for (const std::string& part : facts.device_parts)
+    places.push_back({.path = part, .may_hide = true});
+  for (const NameFile& file : facts.name_files) {
+    places.push_back({.path = file.path, .type = file.link.empty() ? Type::kFile : Type::kLink});
+  }
+  if (!policy.with_proc) places.push_back({.path = kLauncherFile, .type = Type::kFile});
+  return places;
+}
+
+// Refuses a root that commands could change by another path.
+std::optional<Error> CheckUnwritable(const std::string& root, const std::string& written,
+                                     const std::string& what) {
+  if (written.empty() || (!PathCovers(root, written) && !PathCovers(written, root))) {
+    return std::nullopt;
+  }
+  return Error{ErrorCode::kSetup,
+               "root names " + QuotedShort(root) + ", which commands could write to by " + what +
+                   " " + QuotedShort(written),
+               "keep the root file system apart from what commands may write"};
 }
 
 std::shared_ptr<const DenialScene> SceneOf(const BubblewrapPolicy& policy,
@@ -349,7 +408,7 @@ std::optional<Error> BubblewrapBackend::CheckFeatures(const ExecRequest& request
 }
 
 // Takes the view that the request's variables fit, or the current one for a sandbox that is made
-// without a request. The descriptor of its text follows those of the name files.
+// without a request.
 std::optional<Error> BubblewrapBackend::TakeHome(const ExecRequest& request,
                                                  HostFacts* facts) const {
   facts->home = request.home || !policy_.shown ? request.home : policy_.shown->view();
@@ -363,10 +422,43 @@ std::optional<Error> BubblewrapBackend::TakeHome(const ExecRequest& request,
   if (!facts->home->failure.empty()) {
     return Error{ErrorCode::kSetup, facts->home->failure, facts->home->fix};
   }
+  return std::nullopt;
+}
+
+// Finds what the plan has besides the policy's mounts, in the order of its descriptors: texts, the
+// home's, its caches, the entries of an own root.
+std::optional<Error> BubblewrapBackend::LookInside(const Workspace& workspace,
+                                                   const std::vector<OpenedMount>& mounts,
+                                                   HostFacts* facts, OpenedRoot* root) const {
+  TRY_ASSIGN(const std::string directory, RootDirectoryOf(policy_, *facts));
+  if (!directory.empty()) {
+    NotePath(directory);
+    facts->root = RealPath(directory);  // OpenRoot tells what is wrong with it
+  }
+  TRY(LookForFiles(policy_, facts));
   const std::size_t bound = facts->bwrap_bind_fd ? 1 + policy_.mounts.size() : 0;
-  facts->git_config_descriptor =
-      kFirstFolderDescriptor + static_cast<int>(bound + facts->name_files.size());
-  facts->cache_descriptor = facts->git_config_descriptor + 1;
+  int next = kFirstFolderDescriptor + static_cast<int>(bound + facts->name_files.size());
+  if (facts->home) {
+    facts->git_config_descriptor = next++;
+    facts->cache_descriptor = next;
+    next += static_cast<int>(facts->home->caches.size());
+  }
+  if (directory.empty()) return std::nullopt;
+  if (!facts->bwrap_bind_fd) {
+    Error error = LacksOption(policy_.bwrap_path, "--bind-fd");
+    error.message += ", which `root` needs";
+    error.fix += ", or leave root out";
+    return error;
+  }
+  TRY_ASSIGN(*root, OpenRoot(directory, PlacesOverRoot(policy_, *facts, mounts), next));
+  TRY(CheckUnwritable(root->path, workspace.path, "the workspace"));
+  if (facts->home) TRY(CheckUnwritable(root->path, facts->home->directory, "the home"));
+  for (std::size_t i = 0; i < mounts.size(); ++i) {
+    if (!policy_.mounts[i].writable) continue;
+    TRY(CheckUnwritable(root->path, mounts[i].path, "mounts[" + std::to_string(i) + "],"));
+  }
+  facts->root = root->path;
+  facts->entries = root->entries;
   return std::nullopt;
 }
 
@@ -398,10 +490,9 @@ Result<BubblewrapBackend::HostParts> BubblewrapBackend::OpenHostParts(const Exec
   for (const OpenedDevice& device : devices.nodes)
     facts.devices.push_back({.target = device.real_path, .path = device.path});
   facts.device_parts = std::move(devices.parts);
-  if (policy_.network == Network::kByDomain && policy_.by_domain) {
-    TRY(LookForNames(policy_, &facts));
-  }
   TRY(TakeHome(request, &facts));
+  OpenedRoot root;
+  TRY(LookInside(workspace, mounts, &facts, &root));
   if (mounted && facts.home) {
     TRY(CheckHome(*mounted, *facts.home));
   }
@@ -420,6 +511,7 @@ Result<BubblewrapBackend::HostParts> BubblewrapBackend::OpenHostParts(const Exec
                    .forgets_caches = forgets_caches,
                    .mounts = std::move(mounts),
                    .devices = std::move(devices.nodes),
+                   .root = std::move(root.files),
                    .facts = std::move(facts)};
 }
 
@@ -482,6 +574,8 @@ void BubblewrapBackend::AllowReuse(const ExecRequest& request, const CachedPlan&
     bound.push_back(device.file.get());
   for (const OpenedMount& mount : host.mounts)
     bound.push_back(mount.file.get());
+  for (const Descriptor& entry : host.root)
+    bound.push_back(entry.get());
   plan->fingerprint = FingerprintOf(cached.fingerprint, bound, view.state);
   if (plan->fingerprint.valid()) return;
   plan->allow_prewarmed = false;
@@ -546,6 +640,11 @@ std::optional<Error> BubblewrapBackend::GiveDescriptors(const CachedPlan& cached
     plan->spawn.Give(std::move(made), cached.facts.git_config_descriptor);
   }
   TRY(GiveCaches(cached.facts, host.caches.get(), launcher, plan));
+  auto file = host.root.begin();
+  for (const HostFacts::RootEntry& entry : cached.facts.entries) {
+    if (entry.kind == HostFacts::RootEntry::Kind::kBind)
+      plan->spawn.Give(std::move(*file++), entry.descriptor);
+  }
   plan->cache_bytes = cached.tmp_bytes;
   return OrderSpawn(program, cached.text, launcher, policy_.with_proc, plan);
 }

@@ -14,6 +14,7 @@
 #include "supervise/preparation/backend.h"
 #include "supervise/project/devices.h"
 #include "supervise/project/mount_points.h"
+#include "supervise/project/root_directory.h"
 #include "supervise/transaction/mounted_workspace.h"
 
 namespace native_runner {
@@ -117,12 +118,16 @@ class BubblewrapBackend : public Backend {
     bool forgets_caches = false;        // of a kept home: others have its overlays at the moment
     std::vector<OpenedMount> mounts;    // of the policy
     std::vector<OpenedDevice> devices;  // those that the plan mounts
+    std::vector<Descriptor> root;       // of an own root's entries that are bound
     HostFacts facts;
   };
 
   // The steps of Plan.
   std::optional<Error> CheckFeatures(const ExecRequest& request, const Program& program) const;
   std::optional<Error> TakeHome(const ExecRequest& request, HostFacts* facts) const;
+  std::optional<Error> LookInside(const Workspace& workspace,
+                                  const std::vector<OpenedMount>& mounts, HostFacts* facts,
+                                  OpenedRoot* root) const;
   Result<HostParts> OpenHostParts(const ExecRequest& request, const Program& program,
                                   const HostView& view, int launcher) const;
   void RecordRun(const ExecRequest& request, const CachedPlan& cached, const HostParts& host,

@@ -181,7 +181,7 @@ Result<HostFacts> Host::Look(const BubblewrapPolicy& policy, const BwrapFeatures
   facts.bwrap_bind_fd = features.bind_fd;
   facts.bwrap_perms = features.perms;
   facts.bwrap_disable_userns = features.disable_userns && MayLimitUserNamespaces();
-  for (const std::string& path : policy.ro_binds) {
+  for (const std::string& path : RoBindsOf(policy)) {
     const PathFacts& bind = FactsOf(path);
     if (bind.kind != Kind::kMissing) {
       if (!bind.link.empty()) facts.links.push_back({bind.link, path});
@@ -194,7 +194,7 @@ Result<HostFacts> Host::Look(const BubblewrapPolicy& policy, const BwrapFeatures
     facts.missing.push_back(path);
   }
   facts.is_root = euid_ == 0;
-  if (!facts.is_root && policy.isolation == Isolation::kStrict) {
+  if (!facts.is_root && policy.isolation == Isolation::kStrict && !HasOwnRoot(policy)) {
     for (const char* path : kOwnersMatter) {
       if (FactsOf(path).kind == Kind::kDirectory) facts.unowned_directories.emplace_back(path);
     }
@@ -265,6 +265,7 @@ bool MayShow(const std::string& path, const std::vector<Mount>& mounts, const Ho
 std::optional<Error> FindTrustFiles(const TlsTermination& termination,
                                     const std::vector<Mount>& mounts, int next_descriptor,
                                     HostFacts* facts) {
+  const bool makes_places = !facts->root.empty();
   std::map<std::string, std::shared_ptr<const std::string>> placed;
   const auto place = [&](std::string path, const TrustFile& file) {
     if (!placed.emplace(path, file.text).second) return;
@@ -285,7 +286,8 @@ std::optional<Error> FindTrustFiles(const TlsTermination& termination,
   for (const TrustFile& file : *files) {
     if (!file.is_own) continue;
     auto inside = FollowInside(file.path, mounts, EntryAt);
-    if (!inside || !inside->host.empty()) {
+    const bool is_free = inside && (makes_places ? !inside->is_there : inside->host.empty());
+    if (!is_free) {
       return Error{ErrorCode::kSetup, "the sandbox can't have " + file.path,
                    "secrets and rules for requests need a place for their certificates: show "
                    "nothing of the host there"};
@@ -307,10 +309,12 @@ std::optional<Error> FindTrustFiles(const TlsTermination& termination,
 
 std::optional<Error> FindNameFiles(const NetworkPolicy& policy, const std::vector<Mount>& mounts,
                                    int first_descriptor, HostFacts* facts) {
+  const bool makes_places = !facts->root.empty();
   for (const char* path : {kResolverFile, kHostsFile, kSwitchFile}) {
     auto inside = FollowInside(path, mounts, EntryAt);
     if (!inside || inside->is_writable) continue;
-    if (!inside->host.empty() && !inside->is_there) continue;
+    const bool is_missing = !inside->host.empty() && !inside->is_there;
+    if (is_missing && (!makes_places || path == kSwitchFile)) continue;
     std::optional<std::string> text = OwnText(path, ContentsOf(inside->host), policy.rules);
     if (!text) continue;
     facts->name_files.push_back({.path = std::move(inside->path),
@@ -324,6 +328,70 @@ std::optional<Error> FindNameFiles(const NetworkPolicy& policy, const std::vecto
   }
   if (!policy.termination) return std::nullopt;
   return FindTrustFiles(*policy.termination, mounts, first_descriptor, facts);
+}
+
+namespace {
+
+constexpr const char* kUsersFile = "/etc/passwd";
+constexpr const char* kGroupsFile = "/etc/group";
+
+// Takes the first of the fields that `separator` ends.
+std::string_view TakeField(std::string_view* rest, char separator) {
+  const std::string_view field = rest->substr(0, rest->find(separator));
+  rest->remove_prefix(std::min(field.size() + 1, rest->size()));
+  return field;
+}
+
+// Returns the name in a line NAME:PASSWORD:ID:… of passwd(5) or group(5); empty if none has the id.
+std::string NameOfId(std::string_view text, std::string_view id) {
+  while (!text.empty()) {
+    std::string_view line = TakeField(&text, '\n');
+    const std::string_view name = TakeField(&line, ':');
+    TakeField(&line, ':');
+    if (TakeField(&line, ':') == id) return std::string(name);
+  }
+  return "";
+}
+
+bool HasName(std::string_view text, std::string_view name) {
+  while (!text.empty()) {
+    std::string_view line = TakeField(&text, '\n');
+    if (TakeField(&line, ':') == name) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+void FindRootFiles(Network network, const std::vector<Mount>& mounts, int first_descriptor,
+                   HostFacts* facts) {
+  const auto add = [facts, &first_descriptor](std::string path, std::string text) {
+    facts->name_files.push_back(
+        {.path = std::move(path), .text = std::move(text), .descriptor = first_descriptor++});
+  };
+  if (network == Network::kAllow) {
+    for (const char* path : {kResolverFile, kHostsFile}) {
+      auto inside = FollowInside(path, mounts, EntryAt);
+      std::string text = ContentsOf(path);
+      if (inside && !inside->is_writable && !text.empty()) add(std::move(inside->path), text);
+    }
+  }
+  const std::string uid = std::to_string(geteuid());
+  const std::string gid = std::to_string(getegid());
+  const auto complete = [&](const char* path, const std::string& id, const std::string& rest) {
+    auto inside = FollowInside(path, mounts, EntryAt);
+    if (!inside || inside->is_writable || !inside->is_there) return;
+    std::string text = ContentsOf(inside->host);
+    if (text.empty() || !NameOfId(text, id).empty()) return;
+    std::string name = NameOfId(ContentsOf(path), id);
+    if (name.empty() || HasName(text, name)) name = "user";
+    if (!text.ends_with('\n')) text += '\n';
+    text += name + ":x:" + id + ":" + rest + "\n";
+    add(std::move(inside->path), std::move(text));
+  };
+  const std::string home = facts->home ? facts->home->path : "";
+  complete(kUsersFile, uid, gid + "::" + (home.empty() ? "/" : home) + ":/bin/sh");
+  complete(kGroupsFile, gid, "");
 }
 
 }  // namespace native_runner

@@ -118,7 +118,16 @@ inline std::unique_ptr<Host> Hosts::Take() {
 // none can be made; without it programs ask 127.0.0.1 (resolv.conf(5)). Or the caller has mounted
 // it writable, so it would change on the host. Or it has the right text already: each mount takes
 // bwrap some 0.2 ms.
+//
+// In an own root (`facts->root`), which needs no place on the host, only nsswitch.conf is left out
+// where it is missing: programs without it ask the name servers anyway.
 std::optional<Error> FindNameFiles(const NetworkPolicy& policy, const std::vector<Mount>& mounts,
                                    int first_descriptor, HostFacts* facts);
+
+// Adds to `facts` the files that commands in an own root need of this host: with its network its
+// name servers and hosts; the root's lists of users and groups with the ones that commands run as,
+// unless they are in them. As FindNameFiles.
+void FindRootFiles(Network network, const std::vector<Mount>& mounts, int first_descriptor,
+                   HostFacts* facts);
 
 }  // namespace native_runner
