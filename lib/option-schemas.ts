@@ -123,6 +123,14 @@ function toolLists({ path, list }: ReturnType<typeof primitives>) {
   return v.pipe(record, v.strictObject(bare({ paths, exclude: paths })));
 }
 
+function rootOf({ path, safe }: ReturnType<typeof primitives>) {
+  const directory = v.strictObject(bare({ directory: path }));
+  const image = v.strictObject(bare({ image: safe, tag: v.optional(safe), env: v.optional(flag) }));
+  return v.lazy((given) =>
+    v.pipe(record, Object.hasOwn(Object(given), "image") ? image : directory),
+  );
+}
+
 /** Returns the schema of an option's values. */
 export function schemaOf(value: OptionValue, schemas: OptionSchemas): v.GenericSchema {
   const { primitives: of, network, mount } = schemas;
@@ -162,6 +170,8 @@ export function schemaOf(value: OptionValue, schemas: OptionSchemas): v.GenericS
       return v.lazy((given) =>
         Array.isArray(given) ? of.list(v.picklist(kCacheNames)) : v.picklist(["none", "host"]),
       );
+    case "root":
+      return rootOf(of);
     case "object":
       throw new Error("an object can't be written in a file");
   }

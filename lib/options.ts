@@ -25,7 +25,18 @@ export type CountValue = { kind: "count"; least: number; most?: number };
 
 /** The values that an option takes. Those of kind "object" are used as they are, and can't be written in JSON. */
 export type OptionValue =
-  | { kind: "flag" | "mounts" | "network" | "environment" | "home" | "tools" | "caches" | "object" }
+  | {
+      kind:
+        | "flag"
+        | "mounts"
+        | "network"
+        | "environment"
+        | "home"
+        | "tools"
+        | "caches"
+        | "root"
+        | "object";
+    }
   | TextValue
   | ListValue
   | WordValue
@@ -46,7 +57,7 @@ type ValueFor<Type> = [Type] extends [boolean]
           ? string extends Item
             ? { kind: "list"; of: "path" | "text" | "name" }
             : { kind: "list"; of: readonly Item[] }
-          : { kind: "network" | "environment" | "home" | "tools" | "caches" | "object" };
+          : { kind: "network" | "environment" | "home" | "tools" | "caches" | "root" | "object" };
 
 /**
  * The rule by which a caller of a worker may narrow the worker's value. "only": to this value. "union": by adding to
@@ -196,6 +207,18 @@ export const kBubblewrap = {
       help: "mount a host path read-only, too; repeatable",
     },
   },
+  root: {
+    value: { kind: "root" },
+    shown: "the host's, by `roBinds`",
+    doc: "another root file system in the place of the host's: `{ directory }`, one that is unpacked, or `{ image, tag, env }`, a container image; see [Root file systems](root-file-systems.md)",
+    config: {},
+    worker: { by: "own", at: 2 },
+    flag: {
+      syntax: "--root <dir>",
+      help: "a directory with another root file system, in the place of the host's",
+      replaces: true,
+    },
+  },
   mounts: {
     value: { kind: "mounts" },
     default: kNone,
@@ -243,7 +266,7 @@ export const kBubblewrap = {
   },
   tools: {
     value: { kind: "tools" },
-    shown: '`"host"` if `roBinds` is left out, else `"none"`',
+    shown: '`"host"` if `roBinds` and `root` are left out, else `"none"`',
     doc: 'the host\'s tools that commands find: `"none"`, `"host"` or `{ paths, exclude }`; see [Home and tools](home.md)',
     config: {},
     worker: { by: "only", value: "none", at: 9, isAsked: true },

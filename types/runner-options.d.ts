@@ -103,6 +103,16 @@ export type SandboxTools =
  */
 export type SandboxCaches = "none" | "host" | readonly string[];
 
+/**
+ * A root file system in the place of the host's, which commands never write. `directory`: an unpacked one, an absolute path.
+ * `image`: one of those that `native-runner image` knows: a reference that was pulled, or the path of an OCI layout or of an
+ * archive, which begins with "/", "./" or "../"; it is unpacked once for all runners of this user. `tag`: which of several
+ * images in it. `env`: true for its variables, PATH among them; default false, with a PATH of the usual directories.
+ */
+export type SandboxRoot =
+  | { directory: string }
+  | { image: string; tag?: string | undefined; env?: boolean | undefined };
+
 /** Where commands see the workspace. */
 export type WorkspacePathMode = "/workspace" | "same";
 
@@ -116,6 +126,12 @@ export type BubblewrapNativeRunnerOptions = RunnerOptions &
      * /etc; a default path that the host lacks is skipped. A path given here must exist.
      */
     roBinds?: readonly string[] | undefined;
+    /**
+     * The root file system of commands, instead of `roBinds` and `tools`: nothing of the host's /usr and /etc is there then.
+     * What can't be had, such as an image that is damaged, is the outcome "setup-failed". Needs a bwrap with `--bind-fd`.
+     * Default: the host's, as `roBinds` says.
+     */
+    root?: SandboxRoot | undefined;
     /**
      * Further host paths to mount, at most 256, in order after `roBinds`; those with a guest path inside
      * the workspace are mounted after it. Default none.
@@ -135,7 +151,7 @@ export type BubblewrapNativeRunnerOptions = RunnerOptions &
     workspacePath?: WorkspacePathMode | undefined;
     /** The home of commands. Default "private". */
     home?: SandboxHome | undefined;
-    /** The host's tools that commands find. Default "host" if `roBinds` is left out, else "none". */
+    /** The host's tools that commands find. Default "host" if `roBinds` and `root` are left out, else "none". */
     tools?: SandboxTools | undefined;
     /** The host's package caches that commands find, copy-on-write. Default "none". */
     caches?: SandboxCaches | undefined;

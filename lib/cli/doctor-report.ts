@@ -235,8 +235,9 @@ type DoctorTools = Pick<Found, "tools" | "leftOut">;
 
 function toolsOf({ bubblewrap }: RuntimeConfig): DoctorTools {
   const roBinds = unlessDefault(bubblewrap.roBinds, kDefaultRuntimeBinds);
-  const { home, tools, mounts } = bubblewrap;
-  const found = new HomeSource({ shadowDir: kNoWorkspace, home, tools, roBinds, mounts }).found();
+  const { home, tools, root, mounts } = bubblewrap;
+  const shown = { shadowDir: kNoWorkspace, home, tools, roBinds, root, mounts };
+  const found = new HomeSource(shown).found();
   return { tools: found?.tools ?? [], leftOut: found?.leftOut ?? [] };
 }
 

@@ -148,6 +148,14 @@ function mounted({ mounts }: RuntimeConfig["bubblewrap"], mode: "ro" | "rw"): st
 const withDevices = (devices: readonly string[] = []) =>
   devices.length === 0 ? "" : `; devices: ${devices.join(" ")}`;
 
+/** What commands have as system: paths of the host, or another root. */
+function systemOf({ root, roBinds }: RuntimeConfig["bubblewrap"]): readonly string[] {
+  if (root === undefined) return roBinds;
+  if ("directory" in root) return [`${root.directory} (at /)`];
+  const tag = root.tag === undefined ? "" : `, ${root.tag}`;
+  return [`the image ${root.image}${tag} (at /)`];
+}
+
 /** The home that Landlock's commands have besides the listed directories. */
 function homeOfLandlock(home: RuntimeConfig["landlock"]["home"] = "private"): string[] {
   if (home === "none") return [];
@@ -168,7 +176,7 @@ export function accessOf(
   const { bubblewrap, landlock, firejail } = config;
   switch (name) {
     case "bubblewrap": {
-      const { allowWriteWorkspace, roBinds, workspacePath = "/workspace" } = bubblewrap;
+      const { allowWriteWorkspace, workspacePath = "/workspace" } = bubblewrap;
       const notes = [
         ...(workspacePath === "same" ? [] : [`at ${workspacePath}`]),
         ...(allowWriteWorkspace && inTransaction ? ["in a transaction"] : []),
@@ -179,7 +187,7 @@ export function accessOf(
       const rest = allowWriteWorkspace ? "" : `; ${shown} is read-only`;
       return {
         writes: `${written.map((path) => `${path}, `).join("")}${written.length > 0 ? "and " : ""}a private /tmp${rest}`,
-        reads: `${listed([...roBinds, ...mounted(bubblewrap, "ro")])}; a private /proc and /dev${withDevices(bubblewrap.devices)}`,
+        reads: `${listed([...systemOf(bubblewrap), ...mounted(bubblewrap, "ro")])}; a private /proc and /dev${withDevices(bubblewrap.devices)}`,
       };
     }
     case "landlock": {

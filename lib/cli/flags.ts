@@ -4,7 +4,7 @@ import { Option } from "commander";
 
 import { kAllOfBubblewrap, namesWith, type OptionValue } from "../options.js";
 import type { BubblewrapConfig } from "../runtime/config.js";
-import { caches, count, file, home } from "./values.js";
+import { caches, count, file, home, root } from "./values.js";
 
 const kFlagged = namesWith("flag", kAllOfBubblewrap);
 
@@ -20,6 +20,8 @@ export function flagOf(name: (typeof kFlagged)[number]): Option {
       return option.argParser(home);
     case "caches":
       return option.argParser(caches);
+    case "root":
+      return option.argParser(root);
     case "tools":
       return option.choices(["none", "host"]);
     case "network":

@@ -1,6 +1,6 @@
 /** Tells a model about the sandbox that it works in, in one short text. */
 
-import type { BubblewrapNetwork, SandboxHome } from "../../types/public.js";
+import type { BubblewrapNetwork, SandboxHome, SandboxRoot } from "../../types/public.js";
 import { HomeSource, workspaceInside } from "../home/home-view.js";
 import type { BubblewrapNativeRunner } from "../runners/bubblewrap.js";
 import { visibleLine } from "../text.js";
@@ -12,6 +12,8 @@ export type SandboxFacts = {
   /** The workspace's path inside. */
   workspace: string;
   home: SandboxHome;
+  /** The root file system, if it is not the host's. */
+  root?: SandboxRoot | undefined;
   /** Names of the tools that are shown besides those of the system; undefined: none are. */
   tools: readonly string[] | undefined;
   /** Names of the package caches that are shown. */
@@ -36,6 +38,11 @@ function homeText(home: SandboxHome): string {
   return `HOME can be written and starts without the user's files; what a command puts there stays for later commands, ${lasts}, and is no part of the changes.`;
 }
 
+function rootText(root: SandboxRoot | undefined): string {
+  if (root === undefined) return "the system";
+  return "image" in root ? `the image ${visibleLine(root.image)}` : "a root file system of its own";
+}
+
 function networkText(network: BubblewrapNetwork): string {
   if (network === "allow") return "The network is the host's.";
   if (network === "deny") return "There is no network, except the sandbox's own loopback.";
@@ -55,6 +62,7 @@ function networkText(network: BubblewrapNetwork): string {
 export function aboutSandbox({
   workspace,
   home,
+  root,
   tools,
   caches = [],
   devices = [],
@@ -64,7 +72,7 @@ export function aboutSandbox({
   const parts = [
     `The workspace is ${workspace}${isWritable ? "" : ", and can only be read"}.`,
     homeText(home),
-    tools === undefined ? "Programs are those of the system." : "",
+    tools === undefined ? `Programs are those of ${rootText(root)}.` : "",
     tools !== undefined && tools.length === 0 ? "Programs are those of the host's PATH." : "",
     tools !== undefined && tools.length > 0
       ? `Programs are those of the host's PATH, read-only, with ${listed(tools)}.`
@@ -79,15 +87,16 @@ export function aboutSandbox({
 
 /** Returns the text for a runner's sandboxes. Looks for the host's tools. */
 export function aboutRunner(runner: BubblewrapNativeRunner): string {
-  const { home, tools, caches, roBinds, mounts, network, shadowDir, workspacePath } = runner;
+  const { home, tools, caches, roBinds, root, mounts, network, shadowDir, workspacePath } = runner;
   const showsTools = tools !== undefined && tools !== "none";
-  const options = { home, tools, caches, roBinds, mounts, network, shadowDir, workspacePath };
+  const options = { home, tools, caches, roBinds, root, mounts, network, shadowDir, workspacePath };
   const source = new HomeSource(options);
   const found = showsTools ? source.found() : undefined;
   const names = source.caches()?.found.caches.map(({ name }) => name) ?? [];
   return aboutSandbox({
     workspace: workspaceInside(runner),
     home,
+    root,
     tools: found?.tools.map(({ name }) => name),
     caches: [...new Set(names)],
     devices: runner.devices,

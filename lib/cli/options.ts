@@ -17,6 +17,7 @@ import type {
   NetworkPreset,
   SandboxCaches,
   SandboxHome,
+  SandboxRoot,
   Secret,
   WorkspacePathMode,
 } from "../../types/public.js";
@@ -46,6 +47,8 @@ export type CliOptions = AuditOption & {
   roBind?: string[];
   /** False with --no-default-ro-binds. */
   defaultRoBinds: boolean;
+  root?: SandboxRoot;
+  image?: SandboxRoot;
   mount?: NativeMount[];
   /** Devices, as in the runner's option. */
   device?: string[];

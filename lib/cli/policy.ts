@@ -46,6 +46,8 @@ export type PolicyOptions = Partial<
     | "bwrap"
     | "roBind"
     | "defaultRoBinds"
+    | "root"
+    | "image"
     | "mount"
     | "device"
     | "transaction"
@@ -101,6 +103,23 @@ function toolsBeside(
   const isDefault = unlessDefault(roBinds, kDefaultRuntimeBinds) === undefined;
   const isBeside = tools === undefined && isDefault && defaultRoBinds && roBind !== undefined;
   return isBeside ? { tools: "host" } : {};
+}
+
+/** The root file system that the command line names, or that of the configuration. */
+function rootOf(
+  { root }: RuntimeConfig["bubblewrap"],
+  { root: directory, image, roBind, defaultRoBinds }: PolicyOptions,
+): Pick<RuntimeConfig["bubblewrap"], "root"> {
+  const chosen = image ?? directory ?? root;
+  if (chosen === undefined) return {};
+  const by = (image && "--image") ?? (directory && "--root") ?? "the configuration's `root`";
+  const needless =
+    (roBind && "--ro-bind") ?? (defaultRoBinds === false ? "--no-default-ro-binds" : undefined);
+  if (needless !== undefined) {
+    const fix = "show paths of the host by --mount";
+    throw new CliError(`${needless} means nothing with ${by}`, 2, fix);
+  }
+  return { root: chosen };
 }
 
 /** The values of --home and --tools, which Landlock has too. */
@@ -181,6 +200,7 @@ export function resolvePolicy({ options, file, variables }: PolicySources): Poli
       ...bubblewrap,
       ...toolsBeside(bubblewrap, options),
       ...replacing(options),
+      ...rootOf(bubblewrap, options),
       network: bubblewrap.network && withOptions(bubblewrap.network, options),
       roBinds: withReadOnly(bubblewrap.roBinds, kDefaultRuntimeBinds, options),
       mounts: [...bubblewrap.mounts, ...(options.mount ?? [])],
@@ -218,6 +238,8 @@ function checkApplicable(
     throw new CliError(`${option} means nothing to ${chosen}`, 2, fix);
   };
   if (options.mount !== undefined) refuse("--mount", "name --runtime bubblewrap");
+  if (options.root !== undefined) refuse("--root", "name --runtime bubblewrap");
+  if (options.image !== undefined) refuse("--image", "name --runtime bubblewrap");
   if (options.transaction) refuse("--transaction", "name --runtime bubblewrap");
   if (options.device !== undefined && runtime !== "landlock") {
     refuse("--device", "name --runtime bubblewrap");

@@ -36,6 +36,7 @@ import {
   host,
   hostPort,
   httpRule,
+  image,
   mount,
   path,
   port,
@@ -111,6 +112,7 @@ function checkTogether(command: Command): void {
   if (byDomain && rest.network !== undefined) {
     command.error(`error: ${byDomain} or --network, not both`);
   }
+  if (rest.image && rest.root) command.error("error: --image or --root, not both");
 }
 
 function checkTransaction(command: Command): void {
@@ -241,6 +243,11 @@ function withConfinement(command: Command): Command {
     )
     .addOption(flagOf("roBinds").argParser(path))
     .option("--no-default-ro-binds", "leave out /usr, /bin, /lib, /lib64 and /etc")
+    .option(
+      "--image <image>",
+      "a container image as root file system, with its variables: a reference of `native-runner image`, or a path such as ./image.tar",
+      image,
+    )
     .addOption(flagOf("mounts").argParser(mount))
     .addOption(flagOf("devices").argParser(device))
     .option("-e, --env <name=value>", "set a variable, or pass NAME on; repeatable", variable)

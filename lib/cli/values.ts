@@ -15,6 +15,7 @@ import type {
   NetworkPreset,
   SandboxCaches,
   SandboxHome,
+  SandboxRoot,
   Secret,
 } from "../../types/public.js";
 import { nearest } from "../fields.js";
@@ -163,6 +164,17 @@ export function home(text: string): SandboxHome {
   if (text.includes("/")) return { directory: resolve(text) };
   const found = (["none", "private", "kept"] as const).find((word) => word === text);
   return required(found, "none, private, kept, or a directory with a slash such as ./home");
+}
+
+/** Returns a root file system that is unpacked. */
+export function root(text: string): SandboxRoot {
+  return { directory: resolve(directory(text)) };
+}
+
+/** Returns an image with its variables, as commands of a container have them; the path of one is made absolute. */
+export function image(text: string): SandboxRoot {
+  const name = required(text === "" ? undefined : text, "an image's reference or path");
+  return { image: /^\.\.?(\/|$)/.test(name) ? resolve(name) : name, env: true };
 }
 
 /** Returns the value of `caches`; the runner checks the names. */

@@ -8,8 +8,10 @@ import type {
   LandlockNativeRunnerOptions,
   SandboxCaches,
   SandboxHome,
+  SandboxRoot,
 } from "../../types/public.js";
 import { areStillSilent, findSilentMounts, isSilent } from "../answering-path.js";
+import { RootImage } from "../image/root-image.js";
 import { loadAddon } from "../native.js";
 import { kBubblewrap, kLandlock } from "../options.js";
 import { covers } from "../paths.js";
@@ -37,6 +39,7 @@ export type HomeOptions = Pick<
   | "caches"
   | "network"
   | "roBinds"
+  | "root"
   | "mounts"
   | "shadowDir"
   | "workspacePath"
@@ -68,6 +71,8 @@ export const workspaceInside = (options: Pick<HomeOptions, "shadowDir" | "worksp
 
 /** Where a sandbox has file systems of its own, besides the home and the workspace. */
 const kOwn: readonly string[] = ["/tmp", "/dev", "/proc", "/sys"];
+/** PATH in a root file system that says nothing of its own: the directories that containers have. */
+const kRootPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 /** The home where the host's can't be used: that of a system account, or none. */
 const kFallbackHome = "/home/sandbox";
 const kMostGitConfig = 256 * 1024;
@@ -117,18 +122,23 @@ class Shape {
   /** Directories for all, besides the home and the workspace, that commands may write. */
   readonly writable: readonly string[];
   readonly caches: SandboxCaches;
+  /** Another root file system; undefined: the host's. */
+  readonly root: SandboxRoot | undefined;
   readonly #areBindsNamed: boolean;
   /** Where directories of the host are inside, the innermost first; undefined: at their own places. */
   readonly #places: readonly { host: string; inside: string | undefined }[];
 
   constructor(options: HomeOptions) {
-    const { home, tools, caches = "none", network, roBinds, mounts = [], shadowDir } = options;
+    const { home, tools, caches = "none", network, root, mounts = [], shadowDir } = options;
+    const roBinds = root === undefined ? options.roBinds : [];
+    this.root = root;
     this.caches = caches;
     this.hasNetwork = network === "allow";
     this.home = home ?? "private";
     this.isHomeAsked = home !== undefined;
     const list = typeof tools === "object" ? tools : {};
-    this.showsTools = (tools ?? (roBinds === undefined ? "host" : "none")) !== "none";
+    this.showsTools =
+      root === undefined && (tools ?? (roBinds === undefined ? "host" : "none")) !== "none";
     this.paths = list.paths ?? [];
     this.exclude = list.exclude ?? [];
     this.#areBindsNamed = roBinds !== undefined;
@@ -310,9 +320,19 @@ const kNoSharedCaches: NativeHomeView = {
   fix: "leave out `caches`, or name the caches there too",
 };
 
+/**
+ * Variables in another root file system, where the host's PATH and shell mean nothing. A home is the runner's to give, so an
+ * image's HOME is not taken.
+ */
+function variablesOfRoot(root: SandboxRoot, image: Record<string, string>): Record<string, string> {
+  const { HOME: _, ...env } = "image" in root && root.env === true ? image : {};
+  return { PATH: kRootPath, ...env };
+}
+
 /** Keeps a runner's view. */
 export class HomeSource {
   readonly #options: HomeOptions;
+  readonly #image: RootImage | undefined;
   #shape: Shape | undefined;
   #basis: Basis | undefined;
   #view: NativeHomeView | undefined;
@@ -326,6 +346,19 @@ export class HomeSource {
   constructor(options: HomeOptions, ofTransaction?: TransactionHome) {
     this.#options = options;
     this.#ofTransaction = ofTransaction;
+    const { root } = options;
+    const image = typeof root === "object" && root !== null && "image" in root ? root : undefined;
+    this.#image = image && new RootImage(image.image, image.tag);
+  }
+
+  /** Unpacks the image of `root`; see {@link RootImage}. */
+  ready(hasWaited: boolean): Promise<void> | undefined {
+    return this.#image?.ready(hasWaited);
+  }
+
+  /** The image may be pruned from now on: no sandbox is made any more. */
+  release(): void {
+    this.#image?.release();
   }
 
   /**
@@ -393,11 +426,14 @@ export class HomeSource {
   }
 
   #make(shape: Shape, env: Env, stamps: Map<string, string>): NativeHomeView {
+    const image = this.#image?.state;
+    if (image !== undefined && "failure" in image) return image;
     const home = shape.placeOf(env);
     if (home !== undefined && "failure" in home) return home;
     const isWithout = this.#ofTransaction !== undefined && this.#ofTransaction.caches === undefined;
     if (shape.caches !== "none" && isWithout) return kNoSharedCaches;
     const view: NativeHomeView = { ...(home && { path: home.path }) };
+    if (image !== undefined) view.root = image.directory;
     if (home !== undefined || (shape.isByRules && shape.home !== "none")) {
       const failure = this.#furnish(shape, env, view, stamps);
       if (failure !== undefined) return failure;
@@ -414,12 +450,14 @@ export class HomeSource {
       // Version managers look for their own below HOME, which is elsewhere.
       if (shape.isByRules && shape.home !== "none") view.added = rootVariables(found);
     }
-    const links = inside.links();
     const look = new HostLook();
-    for (const path of pathsOf(links, look)) stamps.set(path, look.stamp(path));
-    const followed = leadingOut(links, look);
-    if (followed.length > 0) view.followed = followed;
-    if (shape.home === "none" && !shape.showsTools) return view; // variables pass as they are
+    if (shape.root === undefined) {
+      const links = inside.links();
+      for (const path of pathsOf(links, look)) stamps.set(path, look.stamp(path));
+      const followed = leadingOut(links, look);
+      if (followed.length > 0) view.followed = followed;
+      if (shape.home === "none" && !shape.showsTools) return view; // variables pass as they are
+    }
     const dropped: string[] = [];
     for (const name of kDeciding) {
       const value = env[name];
@@ -429,6 +467,10 @@ export class HomeSource {
       else if (fitting !== value) replaced[name] = fitting;
     }
     Object.assign(replaced, this.#addCaches(shape, env, view, look, stamps));
+    if (shape.root !== undefined) {
+      view.added = variablesOfRoot(shape.root, image?.config.env ?? {});
+      Object.assign(replaced, { SHELL: "/bin/sh" }, view.added);
+    }
     if (Object.keys(replaced).length > 0) view.replaced = replaced;
     const gone = dropped.filter((name) => replaced[name] === undefined);
     if (gone.length > 0) view.dropped = gone;

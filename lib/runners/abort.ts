@@ -40,6 +40,22 @@ export function onAbort(signal: AbortSignal | undefined, abort: () => void): () 
   return () => subscription[Symbol.dispose]();
 }
 
+/** Waits no longer than until the signal is aborted; undefined: not at all. Takes any value for a signal, and never rejects. */
+export function untilAborted(
+  waits: Promise<void> | undefined,
+  signal: unknown,
+): Promise<void> | undefined {
+  if (waits === undefined || !(signal instanceof AbortSignal)) return waits;
+  if (signal.aborted) return undefined;
+  return new Promise((resolve) => {
+    const unsubscribe = onAbort(signal, resolve);
+    void waits.finally(() => {
+      unsubscribe();
+      resolve();
+    });
+  });
+}
+
 type Callback = NonNullable<NativeExecInput["onStdout"]>;
 
 /** The callbacks of one run, wrapped so that they never throw into the addon. */

@@ -10,6 +10,7 @@ import type {
   PoolState,
   SandboxCaches,
   SandboxHome,
+  SandboxRoot,
   SandboxTools,
   WorkspacePathMode,
 } from "../../types/public.js";
@@ -53,8 +54,10 @@ export class BubblewrapNativeRunner extends SessionRunner {
   readonly bwrapPath: string;
   /** The workspace on the host. */
   readonly shadowDir: string;
-  /** Host paths mounted read-only, in order. Default /usr, /bin, /lib, /lib64, /etc. */
+  /** Host paths mounted read-only, in order. Default /usr, /bin, /lib, /lib64, /etc; with a `root` none. */
   readonly roBinds: readonly string[];
+  /** The root file system of commands; undefined: the host's, as `roBinds` says. */
+  readonly root: SandboxRoot | undefined;
   /** Further host paths, in the order in which they are mounted. Default none. */
   readonly mounts: readonly NativeMount[];
   /** Character devices of the host that commands may use, as given. Default none. */
@@ -65,7 +68,7 @@ export class BubblewrapNativeRunner extends SessionRunner {
   readonly workspacePath: WorkspacePathMode;
   /** The home of commands. Default "private". */
   readonly home: SandboxHome;
-  /** The host's tools that commands find; undefined: "host" if `roBinds` was left out, else "none". */
+  /** The host's tools that commands find; undefined: "host" if `roBinds` and `root` were left out, else "none". */
   readonly tools: SandboxTools | undefined;
   /** The host's package caches that commands find, copy-on-write. Default "none". */
   readonly caches: SandboxCaches;
@@ -102,6 +105,7 @@ export class BubblewrapNativeRunner extends SessionRunner {
     const own = copyOptions(options);
     if (own.home !== undefined) own.home = frozenCopy(own.home);
     if (own.tools !== undefined) own.tools = frozenCopy(own.tools);
+    if (own.root !== undefined) own.root = frozenCopy(own.root);
     if (own.caches !== undefined) own.caches = frozenCopy(own.caches);
     checkCacheNames(own.caches);
     const sink = takeAuditLog(own);
@@ -141,7 +145,8 @@ export class BubblewrapNativeRunner extends SessionRunner {
     this.shadowDir = own.shadowDir;
     const all = completed(own, kAllOfBubblewrap);
     this.bwrapPath = all.bwrapPath;
-    this.roBinds = all.roBinds;
+    this.roBinds = all.root === undefined ? all.roBinds : [];
+    this.root = all.root;
     this.mounts = all.mounts;
     this.devices = all.devices;
     this.network = all.network;

@@ -234,7 +234,8 @@ export class Sessions {
     const from = this.#expectFrom({ ...own, from: given });
     if (from !== undefined) own.shell = true;
     const ofRunner = this.#secrets();
-    const waitsFor = (hasWaited: boolean) => this.#ready(hasWaited) ?? ofRunner?.ready();
+    const waitsFor = (hasWaited: boolean) =>
+      this.#ready(hasWaited) ?? this.#home()?.ready?.(hasWaited) ?? ofRunner?.ready();
     for (let waits = waitsFor(false); waits; waits = waitsFor(true)) await waits;
     if (this.#isClosed) throw runnerClosed();
     const supervised = new Supervised((addon) => this.#make(addon, own), this.#meter);

@@ -37,7 +37,7 @@ import { withOptionGuess } from "../guesses.js";
 import { RunMeter } from "../metrics/run-meter.js";
 import { loadAddon } from "../native.js";
 import type { RunnerSecrets, SecretsOfRun } from "../secrets/runner-secrets.js";
-import { Callbacks, checkSignal, onAbort } from "./abort.js";
+import { Callbacks, checkSignal, onAbort, untilAborted } from "./abort.js";
 import { leaseHandle } from "./lease.js";
 import { LiveProcess } from "./sandbox-process.js";
 
@@ -57,7 +57,13 @@ function loadOrFailure(): { addon: NativeAddon } | { failure: unknown } {
 export type Ready = (hasWaited?: boolean, isRun?: boolean) => Promise<void> | undefined;
 
 /** Knows what sandboxes show of the user's home and tools: the same object as long as that is the same. */
-export type HomeKeeper = { current(): NativeHomeView };
+export type HomeKeeper = {
+  current(): NativeHomeView;
+  /** What has to be done before `current` knows it; undefined: nothing. Never rejects. */
+  ready?(hasWaited: boolean): Promise<void> | undefined;
+  /** No sandbox is made any more. */
+  release?(): void;
+};
 
 /** The addon reports an invalid value. */
 const isExplained = ({ explain }: { explain?: unknown }) =>
@@ -122,16 +128,23 @@ export class Supervised<Handle extends RunnerHandle = RunnerHandle> {
   }
 
   /** Undefined: a call begins at once. */
-  #waits(hasWaited = false): Promise<void> | undefined {
-    return this.ready(hasWaited) ?? this.secrets?.ready();
+  #waits(hasWaited = false, signal?: unknown): Promise<void> | undefined {
+    return (
+      this.ready(hasWaited) ??
+      untilAborted(this.home?.ready?.(hasWaited), signal) ??
+      this.secrets?.ready()
+    );
   }
 
   /** Performs one call completely; only rejects, never throws. */
   async exec(input: RunnerExecInput): Promise<SandboxedExecResult> {
     this.meter.called();
     try {
-      for (let waits = this.#waits(); waits; waits = this.#waits(true)) await waits;
-      return await this.#run(input);
+      const { signal }: { signal?: unknown } = Object(input);
+      for (let waits = this.#waits(false, signal); waits; waits = this.#waits(true, signal)) {
+        await waits;
+      }
+      return await this.#run(input, signal);
     } catch (error) {
       throw fromNative(error);
     }
@@ -141,11 +154,14 @@ export class Supervised<Handle extends RunnerHandle = RunnerHandle> {
   async spawn(input: NativeSpawnInput): Promise<SandboxProcess> {
     this.meter.called();
     try {
-      for (let waits = this.#waits(); waits; waits = this.#waits(true)) await waits;
+      const { signal: given }: { signal?: unknown } = Object(input);
+      for (let waits = this.#waits(false, given); waits; waits = this.#waits(true, given)) {
+        await waits;
+      }
       const handle = this.furnished();
       const context = this.#context();
       expectObject(input, "input");
-      const signal = checkSignal(input.signal);
+      const signal = checkSignal(given);
       const request = spawnRequestOf(input);
       if (isExplained(request)) context.advice = adviceLists(realPathIfAnswering);
       // If reported after the call, it would be too late for a command that starts at once.
@@ -260,7 +276,9 @@ export class Supervised<Handle extends RunnerHandle = RunnerHandle> {
 
   /** Aborts all runs, ends the pool, and resolves when no process remains; no later run starts. */
   close(): Promise<void> {
-    this.#closed ??= this.#close();
+    this.#closed ??= this.#close().finally(() => {
+      if (!this.#isSession) this.home?.release?.();
+    });
     return this.#closed;
   }
 
@@ -350,13 +368,13 @@ export class Supervised<Handle extends RunnerHandle = RunnerHandle> {
     }
   }
 
-  async #run(input: RunnerExecInput): Promise<SandboxedExecResult> {
+  async #run(input: RunnerExecInput, given: unknown): Promise<SandboxedExecResult> {
     const handle = this.furnished();
     const context = this.#context();
     // Any value that is not an object goes to the addon unchanged, which reports it.
     if (typeof input !== "object" || input === null) return handle.exec(input, context).done;
 
-    const signal = checkSignal(input.signal);
+    const signal = checkSignal(given);
     const callbacks = new Callbacks();
     if (signal?.aborted) context.isAborted = true;
     const request = requestOf(input, callbacks);

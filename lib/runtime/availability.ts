@@ -74,11 +74,40 @@ function outsideOfWorkspace(config: RuntimeConfig): RuntimeConfig {
   return { ...config, bubblewrap: { ...config.bubblewrap, mounts } };
 }
 
-async function prove(
+/** The configuration with the host's files: the canary needs a shell, which another root file system may lack. */
+function withHostRoot(config: RuntimeConfig): RuntimeConfig {
+  const { root: _, ...bubblewrap } = config.bubblewrap;
+  return { ...config, bubblewrap };
+}
+
+/** Returns why no sandbox can be made with the configuration's own root file system, if it has one. */
+async function whyNoRoot(
   kind: RuntimeKind,
   config: RuntimeConfig,
+): Promise<{ reason: string; fix?: string | undefined } | undefined> {
+  if (config.bubblewrap.root === undefined) return undefined;
+  const shadowDir = await mkdtemp(join(await realpath(tmpdir()), "native-runner-"));
+  try {
+    const options = { shadowDir, envPolicy: "clean" } as const;
+    const runner = kind.makeRunner(outsideOfWorkspace(config), options, []);
+    // Whether it is there or not: only the sandbox has to be made.
+    const { outcome } = await runner.exec({ argv: ["/bin/true"] });
+    return outcome.kind === "setup-failed" ? outcome : undefined;
+  } finally {
+    await rm(shadowDir, { recursive: true, force: true });
+  }
+}
+
+async function prove(
+  kind: RuntimeKind,
+  asked: RuntimeConfig,
   facts: HostFacts,
 ): Promise<RuntimeAvailability> {
+  const withoutRoot = await whyNoRoot(kind, asked);
+  if (withoutRoot !== undefined) {
+    return not("broken", withoutRoot.reason, withoutRoot.fix, kNone);
+  }
+  const config = withHostRoot(asked);
   const grants = kind.grants(config);
   if (grants === undefined) return tryNative();
   const report = await runCanary(

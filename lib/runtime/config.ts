@@ -6,6 +6,7 @@ import type {
   NativeMount,
   SandboxCaches,
   SandboxHome,
+  SandboxRoot,
   SandboxTools,
   WorkspacePathMode,
 } from "../../types/public.js";
@@ -53,6 +54,8 @@ export type BubblewrapConfig = {
    * default, paths that the host lacks are skipped; in any other list each path must exist.
    */
   roBinds: string[];
+  /** The root file system of commands, instead of `roBinds` and `tools`. Default: the host's, as `roBinds` says. */
+  root?: SandboxRoot | undefined;
   /**
    * Further host paths to mount, in order, before those of a call. Default none. They apply to commands, not
    * to processes that the host starts itself.
@@ -72,7 +75,7 @@ export type BubblewrapConfig = {
   workspacePath?: WorkspacePathMode | undefined;
   /** The home of commands. Default "private". */
   home?: SandboxHome | undefined;
-  /** The host's tools that commands find. Default "host" if `roBinds` is the default, else "none". */
+  /** The host's tools that commands find. Default "host" if `roBinds` is the default and `root` is not set, else "none". */
   tools?: SandboxTools | undefined;
   /** The host's package caches that commands find, copy-on-write. Default "none". */
   caches?: SandboxCaches | undefined;

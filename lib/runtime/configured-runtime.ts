@@ -45,10 +45,16 @@ function timeoutMs(seconds: number | undefined): number | undefined {
 }
 
 /**
- * Returns an error for rules that a runtime can't enforce: it must neither open the network nor appear to be
- * faulty.
+ * Returns an error for rules that a runtime can't enforce, or a root file system that it can't have: it must neither open
+ * the network, nor run the host's programs in the place of others, nor appear to be faulty.
  */
 function unableToConfine(kind: RuntimeKind, config: RuntimeConfig): SandboxError | undefined {
+  if (config.bubblewrap.root !== undefined && !kind.ownRoot) {
+    return new SandboxError(`${kind.title} can't have another root file system`, {
+      code: "ERR_SANDBOX_UNAVAILABLE",
+      fix: "use Bubblewrap, or leave `bubblewrap.root` out",
+    });
+  }
   if (kind.byDomain || typeof kind.network(config) !== "object") return undefined;
   return new SandboxError(`${kind.title} can't have a network by domain`, {
     code: "ERR_SANDBOX_UNAVAILABLE",

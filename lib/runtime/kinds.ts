@@ -41,6 +41,8 @@ export type RuntimeKind = {
   readonly program?: string;
   /** True if it supports a network by domain; otherwise such a configuration is refused. */
   readonly byDomain?: true;
+  /** True if commands can have another root file system; otherwise a configuration with one is refused. */
+  readonly ownRoot?: true;
   /** Returns the network that commands get. */
   network(config: RuntimeConfig): BubblewrapNetwork;
   /** Returns the part of the configuration that affects availability; equal policies are tested once. */
@@ -136,10 +138,19 @@ function extended(
 
 const networkOf = (config: RuntimeConfig) => config.bubblewrap.network ?? config.network;
 
-function roBinds(config: RuntimeConfig): readonly string[] {
-  const named = unlessDefault(config.bubblewrap.roBinds, kDefaultRuntimeBinds);
-  return named ?? kDefaultRuntimeBinds.filter((path) => existsSync(path));
+/** With a root of its own a runner refuses binds and tools, which are then passed on only if they are named. */
+function systemOf({ bubblewrap }: RuntimeConfig) {
+  const named = unlessDefault(bubblewrap.roBinds, kDefaultRuntimeBinds);
+  if (bubblewrap.root !== undefined) return { roBinds: named };
+  return {
+    roBinds: named ?? kDefaultRuntimeBinds.filter((path) => existsSync(path)),
+    ...tools(bubblewrap.tools, bubblewrap.roBinds, kDefaultRuntimeBinds),
+  };
 }
+
+/** What commands may read of the host in the place of its own root. */
+const readableSystem = ({ root, roBinds }: RuntimeConfig["bubblewrap"]) =>
+  root === undefined ? roBinds : "directory" in root ? [root.directory] : [];
 
 /** The runner's own rule: with the default paths, the host's tools. */
 function tools(
@@ -166,11 +177,12 @@ export const bubblewrapKind: RuntimeKind = {
   title: "Bubblewrap",
   program: "bubblewrap",
   byDomain: true,
+  ownRoot: true,
   network: networkOf,
   policy: (config) => [config.bubblewrap, networkOf(config), config.required],
   grants: (config) => ({
     readable: [
-      ...config.bubblewrap.roBinds,
+      ...readableSystem(config.bubblewrap),
       ...config.bubblewrap.mounts.map(({ hostPath }) => hostPath),
       ...shownBy(config.bubblewrap.extraArgs, /^--(ro-|dev-)?bind(-try)?$/),
     ],
@@ -186,8 +198,7 @@ export const bubblewrapKind: RuntimeKind = {
     new BubblewrapNativeRunner({
       ...options,
       ...config.bubblewrap,
-      roBinds: roBinds(config),
-      ...tools(config.bubblewrap.tools, config.bubblewrap.roBinds, kDefaultRuntimeBinds),
+      ...systemOf(config),
       mounts: [...config.bubblewrap.mounts, ...mounts],
       network: networkOf(config),
       required: config.required,

@@ -118,7 +118,7 @@ export const imports = {
   "lib/change-text": "types/ lib/notable-changes lib/text picocolors",
   "lib/comment-text": "types/ lib/text",
   "lib/denials/": "types/ lib/protected-paths lib/text",
-  "lib/home/": `types/ ${native} lib/answering-path lib/options lib/paths lib/protected-paths`,
+  "lib/home/": `types/ ${native} lib/answering-path lib/image/ lib/options lib/paths lib/protected-paths`,
   "lib/runners/": `types/ ${native} lib/answering-path lib/home/ lib/options lib/audit-log/ lib/denials/ lib/exec-result lib/guesses lib/merge/ lib/metrics/ lib/network lib/protected-paths lib/runners/ lib/secrets/ lib/text`,
   "lib/shell-policy/": `types/ ${input} unbash`,
   "lib/runtime/": `types/ ${native} lib/audit-log/ lib/network lib/options lib/option-schemas lib/runners/ lib/secrets/ lib/shell-policy/ valibot strip-json-comments`,

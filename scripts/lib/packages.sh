@@ -85,6 +85,10 @@ package_for() { # package_for MANAGER WHAT
     dnf:tsan) echo libtsan ;;
     dnf:ubsan) echo libubsan ;;
 
+    # For the tests: in a root file system without libraries it has to be a static one.
+    apt-get:busybox | apk:busybox) echo busybox-static ;;
+    *:busybox) echo busybox ;;
+
     *:socat) echo socat ;;
     *:rg) echo ripgrep ;;
     # For the tests only: skills are built from C where these can be had.

@@ -3,12 +3,15 @@
  * request comes from the network, so it is checked here, and only checked fields are used.
  */
 
+import { isDeepStrictEqual } from "node:util";
+
 import type {
   EnvironmentPolicy,
   NativeLimits,
   NativeMount,
   SandboxCaches,
   SandboxHome,
+  SandboxRoot,
 } from "../../../types/public.js";
 import {
   kAllOfBubblewrap,
@@ -48,8 +51,10 @@ const kOwnRules = {
   home: (wide, asked) => narrowHome(wide.home, asked.home),
   caches: (wide, asked) => narrowCaches(wide.caches, asked.caches),
   network: (wide, asked) => narrowNetwork(wide.network, asked.network),
-  roBinds: (wide, asked) => narrowRoBinds(wide.roBinds, asked.roBinds),
-  mounts: (wide, asked) => narrowMounts(wide.mounts, asked.mounts, wide.roBinds),
+  root: (wide, asked) => narrowRoot(wide.root, asked.root),
+  roBinds: (wide, asked) => narrowRoBinds(wide, asked.roBinds),
+  mounts: (wide, asked) =>
+    narrowMounts(wide.mounts, asked.mounts, wide.root === undefined ? wide.roBinds : ["/"]),
   devices: (wide, asked) => narrowDevices(wide.devices, asked.devices),
   envPolicy: (wide, asked) => narrowEnvironment(wide.envPolicy, asked.envPolicy),
 } satisfies Record<OwnRuleName, (wide: NarrowableOptions, asked: AskedOptions) => unknown>;
@@ -203,6 +208,15 @@ function narrowCaches(
   return new Refusal("caches", asked, wide.length === 0 ? '"none"' : `among ${wide.join(", ")}`);
 }
 
+/** No root file system is narrower than another one. */
+function narrowRoot(
+  ceiling: SandboxRoot | undefined,
+  asked: SandboxRoot | undefined,
+): SandboxRoot | undefined | Refusal {
+  if (asked === undefined || isDeepStrictEqual({ ...asked }, { ...ceiling })) return ceiling;
+  return new Refusal("root", { ...asked }, "left out: the policy says it");
+}
+
 /**
  * Mounts. A caller can request only mounts of the ceiling, at their places. A path below one of them is not treated as
  * narrower, since commands may have planted a link there, which the mount would follow.
@@ -228,11 +242,11 @@ const guestOf = ({ hostPath, guestPath }: AskedMount | NativeMount) =>
 
 /** Returns the requested entries of the ceiling, in the ceiling's order. */
 function narrowRoBinds(
-  ceiling: readonly string[] | undefined,
+  { roBinds: ceiling, root }: NarrowableOptions,
   asked: readonly string[] | undefined,
 ): readonly string[] | undefined | Refusal {
   if (asked === undefined) return ceiling;
-  const all = ceiling ?? kDefaultRoBinds;
+  const all = root === undefined ? (ceiling ?? kDefaultRoBinds) : [];
   const known = new Set(all.map(normal));
   const at = asked.findIndex((path) => !known.has(normal(path)));
   if (at >= 0) {

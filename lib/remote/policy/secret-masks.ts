@@ -6,12 +6,13 @@
 import { realpathSync } from "node:fs";
 import path from "node:path";
 
-import type { NativeMount } from "../../../types/public.js";
+import type { NativeMount, SandboxRoot } from "../../../types/public.js";
 import { invalidValue } from "../../errors.js";
 import { kDefaultRoBinds } from "../../runners/bubblewrap.js";
 
 type Shown = {
   roBinds?: readonly string[] | undefined;
+  root?: SandboxRoot | undefined;
   mounts?: readonly NativeMount[] | undefined;
 };
 
@@ -36,7 +37,7 @@ function below(directory: string, file: string): string | undefined {
  */
 export function placesShowing(
   secret: string,
-  { roBinds = kDefaultRoBinds, mounts = [] }: Shown,
+  { root, roBinds = root === undefined ? kDefaultRoBinds : [], mounts = [] }: Shown,
   real: (file: string) => string | undefined = realOf,
 ): string[] {
   const places = new Set<string>();
@@ -52,6 +53,7 @@ export function placesShowing(
         other !== bind && real(bind) !== bind && below(other, real(bind) ?? bind) !== undefined,
     );
   for (const bind of roBinds) if (isOwn(bind)) add(bind, bind);
+  if (root !== undefined && "directory" in root) add(root.directory, "/");
   for (const { hostPath, guestPath } of mounts) add(hostPath, guestPath ?? hostPath);
   return [...places];
 }
