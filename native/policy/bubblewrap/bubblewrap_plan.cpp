@@ -404,7 +404,9 @@ BubblewrapPlan PlanBubblewrap(const BubblewrapPolicy& policy, const HostFacts& f
     Append(plan.mounts, PlanMasks(binds, sockets));
     Append(plan.mounts, PlanMasks(mounts.outside, sockets));
   }
-  Append(plan.mounts, PlanNameFiles(facts.name_files, facts.bwrap_perms));
+  if (plan.hardening.net_by_domain || !facts.root.empty()) {
+    Append(plan.mounts, PlanNameFiles(facts.name_files, facts.bwrap_perms));
+  }
   AddDevices(plan.mounts, facts);
   for (const std::string& word : policy.extra_args)
     plan.mounts.push_back({.kind = Mount::Kind::kWord, .source = word, .target = ""});

@@ -202,6 +202,8 @@ TEST_F(HomePlanTest, ThePolicysTextHasIt) {
       << text;
   view_.shown = {{"/a", "/b"}};
   EXPECT_EQ(HomeViewText(view_), "shown \"/a\" \"/b\"\n");
+  view_.root = "/images/x/tree";
+  EXPECT_EQ(HomeViewText(view_), "shown-root \"/images/x/tree\"\nshown \"/a\" \"/b\"\n");
 }
 
 }  // namespace
