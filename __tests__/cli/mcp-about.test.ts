@@ -22,6 +22,14 @@ test.each([
   [{ home: "none" } as const, "There is no home directory"],
   [{ home: "kept" } as const, "also for later transactions of this workspace"],
   [{ tools: undefined }, "Programs are those of the system."],
+  [
+    { tools: undefined, root: { image: "a.test/x:1" } },
+    "Programs are those of the image a.test/x:1.",
+  ],
+  [
+    { tools: undefined, root: { directory: "/srv/root" } },
+    "Programs are those of a root file system of its own.",
+  ],
   [{ tools: [] }, "Programs are those of the host's PATH."],
   [{ network: "allow" } as const, "The network is the host's."],
   [{ network: { allow: [] } }, "No host of the network can be reached."],

@@ -52,6 +52,29 @@ export const kRows: Record<string, Row> = {
       [{ home: { directory: "/srv/home" } }, "home"],
     ],
   },
+  "the worker's own root": {
+    allowed: [[{}, { root: undefined }]],
+    refused: [
+      [{ root: { directory: "/srv/root" } }, "root"],
+      [{ root: { image: "a.test/x:1" } }, "root"],
+    ],
+  },
+  "another root": {
+    policy: { root: { image: "a.test/x:1", env: true } },
+    allowed: [
+      [{}, { root: { image: "a.test/x:1", env: true } }],
+      [{ root: { image: "a.test/x:1", env: true } }, { root: { image: "a.test/x:1", env: true } }],
+      [{ tools: "none" }, { tools: "none" }],
+    ],
+    refused: [
+      [{ root: { image: "a.test/x:1" } }, "root"],
+      [{ root: { image: "a.test/x:2", env: true } }, "root"],
+      [{ root: { directory: "/srv/root" } }, "root"],
+      [{ root: {} }, "root.directory"],
+      [{ root: { image: "a.test/x:1", evn: true } }, "root.evn"],
+      [{ roBinds: ["/usr"] }, "roBinds[0]"],
+    ],
+  },
   "a kept home": {
     policy: { home: "kept" },
     allowed: [

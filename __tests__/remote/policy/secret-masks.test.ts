@@ -13,6 +13,8 @@ const real = (file: string) => kLinks[file] ?? file;
 
 test.each([
   ["a default", "/etc/nr/w.nk", {}, ["/etc/nr/w.nk"]],
+  ["another root", "/srv/root/keys/w.nk", { root: { directory: "/srv/root" } }, ["/keys/w.nk"]],
+  ["no default beside it", "/etc/nr/w.nk", { root: { directory: "/srv/root" } }, []],
   ["nowhere", "/srv/keys/w.nk", {}, []],
   ["no neighbour", "/etcetera/w.nk", {}, []],
   ["a bind that is a link", "/srv/keys/w.nk", { roBinds: ["/keys"] }, ["/keys/w.nk"]],
