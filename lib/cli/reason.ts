@@ -33,10 +33,13 @@ function setupFix({ reason, fix }: Extract<Outcome, { kind: "setup-failed" }>): 
 }
 
 /** Returns the fix for a program that was not found: one word with spaces is a shell's line. */
-function notFoundFix(command: readonly string[]): string {
+function notFoundFix(command: readonly string[], { root, image }: CliOptions): string {
   const [program = ""] = command;
   if (command.length === 1 && /\s/.test(program.trim())) {
     return `a line for a shell is \`native-runner run -- bash -c ${shellQuote(program)}\``;
+  }
+  if (root !== undefined || image !== undefined) {
+    return "the root file system has none on PATH: choose another one, or put it in the workspace";
   }
   return "mount its folder with --ro-bind, or put it in the workspace";
 }
@@ -69,7 +72,7 @@ export function endReason(
     case "not-found":
       return {
         message: "the command was not found in the sandbox",
-        fix: notFoundFix(command),
+        fix: notFoundFix(command, options),
         said: true,
       };
     case "not-executable":

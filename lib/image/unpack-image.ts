@@ -122,7 +122,9 @@ async function sourceOf(choice: ImageChoice, store: ImageStore): Promise<Source>
   const path = resolve(image);
   if (existsSync(path)) return { choice: { ...choice, image: path }, lock: undefined };
   const message = `there is no image ${JSON.stringify(image)}: no file or directory, and none that was pulled`;
-  const fix = isPath ? undefined : `\`native-runner image pull ${image}\`, or name a path`;
+  const fix = isPath
+    ? "name an OCI layout, or an archive of an image"
+    : `\`native-runner image pull ${image}\`, or name a path`;
   throw new ImageError(message, { code: "ERR_IMAGE_NOT_FOUND", fix });
 }
 

@@ -283,6 +283,22 @@ describeUnless(whyNoRoot, "root: { directory }", () => {
     }
   });
 
+  test("is no place for which a grant is offered, unlike what the host has elsewhere", async () => {
+    const root = madeRoot();
+    const data = tempDirectory("data");
+    writeFileSync(join(data, "file"), "data\n");
+    const runner = runnerOf({ root: { directory: root } });
+    const { denials } = await runner.exec({
+      ...sh(`touch /etc/new; cat ${data}/file; cat /etc/shells`),
+      explain: true,
+    });
+    const found = denials?.map(({ path, grant }) => [path, grant?.option]);
+    expect(found).toContainEqual(["/etc/new", undefined]);
+    expect(found).toContainEqual([`${data}/file`, "mounts"]);
+    expect(found?.map(([target]) => target)).not.toContain("/etc/shells"); // the root has none
+    await runner.close();
+  });
+
   test("is in the record and in the policy's hash", async () => {
     const [one, other] = [madeRoot(), madeRoot()];
     const hashes = await Promise.all(

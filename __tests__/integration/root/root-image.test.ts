@@ -240,6 +240,9 @@ describeUnless(whyNoRoot, "root: { image }", () => {
         "/etc/os-release",
       );
       expect(ran).toMatchObject({ status: 0, stdout: "/etc/os-release\n" });
+      const missing = run("run", "--workspace", workspace, "--root", root, "--", "python3");
+      expect(missing.stderr).toContain("the root file system has none on PATH");
+      expect(missing.status).toBe(127);
       const explained = run("explain", "--workspace", workspace, "--root", root, "--", "true");
       expect(explained.stdout).toContain(`${root} (at /)`);
     });

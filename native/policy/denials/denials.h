@@ -79,6 +79,7 @@ struct DenialScene {
   std::string workspace_path = kWorkspace;  // the workspace's, inside
   std::string workspace = {};               // on the host
   std::string home = {};  // on the host, of the commands'; empty: it has none there
+  std::string root = {};  // on the host, of an own root file system; empty: they see the host's
   std::vector<HiddenTools> hidden = {};
   bool may_write_workspace = true;
   Network network = Network::kDeny;

@@ -534,6 +534,11 @@ void FileDenials::AddGrant(const Observation& observation, const Place& place, b
         }
         return;
       }
+      if (const std::string& root = run_.scene->root;
+          is_write && !root.empty() && PathCovers(root, host)) {
+        denial->not_advised = "the root file system is for all runs, which never write it";
+        return;
+      }
       if (const std::string store = HiddenStoreOf(at.real); !is_write && !store.empty()) {
         host = store;
         guest = store;

@@ -281,17 +281,17 @@ std::optional<Error> CheckUnwritable(const std::string& root, const std::string&
 
 std::shared_ptr<const DenialScene> SceneOf(const BubblewrapPolicy& policy,
                                            const BubblewrapPlan& plan, const HomeView* home,
-                                           const std::vector<HostFacts::Link>& devices,
-                                           const std::string& workspace) {
+                                           const HostFacts& facts, const std::string& workspace) {
   DenialScene scene{.wall = DenialScene::Wall::kBubblewrap,
                     .mounts = plan.mounts,
                     .workspace_path = policy.workspace_path,
                     .workspace = workspace,
                     .home = home == nullptr ? "" : home->directory,
+                    .root = facts.root,
                     .hidden = home == nullptr ? std::vector<HiddenTools>() : home->hidden,
                     .may_write_workspace = policy.write_workspace,
                     .network = policy.network};
-  if (policy.with_landlock) scene.rules = LandlockRulesInside(policy, home, devices);
+  if (policy.with_landlock) scene.rules = LandlockRulesInside(policy, home, facts.devices);
   return std::make_shared<const DenialScene>(std::move(scene));
 }
 
@@ -349,7 +349,7 @@ const BubblewrapBackend::CachedPlan& BubblewrapBackend::PlanFor(HostFacts facts,
                      policy_.workspace_path, tmp_bytes, kLauncherDescriptor);
   made.text = TextOf(plan);
   made.layers = BubblewrapLayers(plan);
-  made.scene = SceneOf(policy_, plan, facts.home.get(), facts.devices, workspace);
+  made.scene = SceneOf(policy_, plan, facts.home.get(), facts, workspace);
   made.places = FindMountPoints(plan, policy_.workspace_path);
   made.fingerprint = PlanFingerprint(plan);
   if (policy_.by_domain) AddNetwork(*policy_.by_domain, facts.name_files, &made.fingerprint);
