@@ -49,6 +49,7 @@ const kNative = [
   "network/!(real-clients).test.ts",
   "prewarm/*.test.ts",
   "project/project-access.test.ts",
+  "root/root-directory.test.ts",
   "runs/*.test.ts",
   "session/session-command.test.ts",
   "session/session-ending.test.ts",

@@ -16,114 +16,11 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 
 import { eventually } from "../../support/waits.js";
-import {
-  BubblewrapNativeRunner,
-  type BubblewrapNativeRunnerOptions,
-  type SandboxedExecResult,
-} from "../support/package.js";
+import { BubblewrapNativeRunner, type BubblewrapNativeRunnerOptions } from "../support/package.js";
 import { describeUnless, isRoot, testUnless } from "../support/requirements.js";
 import { tempDirectory } from "../support/temp.js";
 import { fillRoot, kRelease, madeRoot, whyNoRoot } from "./made-root.js";
-
-type Options = Partial<BubblewrapNativeRunnerOptions> & { root: { directory: string } };
-type Told = { out: string; kind: string; reason?: string | undefined; start?: string | undefined };
-/** One way of running a command, and what ends it. */
-type Way = { exec: (script: string) => Promise<Told>; close: () => Promise<unknown> };
-
-const sh = (script: string) => ({ argv: ["sh", "-c", script], stderr: "merge" as const });
-
-const told = (result: SandboxedExecResult): Told => ({
-  out: result.stdoutText,
-  kind: result.outcome.kind,
-  reason: result.outcome.kind === "setup-failed" ? result.outcome.reason : undefined,
-  start: result.audits[0]?.start,
-});
-
-function runnerOf(options: Options): BubblewrapNativeRunner {
-  const own = { shadowDir: tempDirectory(), prewarm: 0, clone: "never" } as const;
-  return new BubblewrapNativeRunner({ ...own, ...options });
-}
-
-function running(runner: BubblewrapNativeRunner): Way {
-  const exec = async (script: string) => told(await runner.exec(sh(script)));
-  return { exec, close: () => runner.close() };
-}
-
-async function inTransaction(options: Options, backend: "auto" | "copy", isFork = false) {
-  const runner = runnerOf(options);
-  const opened = await runner.openTransaction({ backend, directory: tempDirectory("state") });
-  const transaction = isFork ? await opened.fork() : opened;
-  return {
-    exec: async (script: string) => told(await transaction.exec(sh(script))),
-    close: async () => {
-      await transaction.discard();
-      await runner.close();
-    },
-  };
-}
-
-async function untilStart(way: Way, start: string): Promise<Way> {
-  for (let tries = 0; tries < 200; tries++) {
-    if ((await way.exec("true")).start === start) return way;
-  }
-  throw new Error(`no run was ${start}`);
-}
-
-const kWays: Record<string, (options: Options) => Promise<Way>> = {
-  "a cold run": async (options) => running(runnerOf(options)),
-  "a prewarmed run": async (options) => {
-    const runner = runnerOf({ ...options, prewarm: 2 });
-    await runner.warm();
-    return untilStart(running(runner), "prewarmed");
-  },
-  "a clone": async (options) =>
-    untilStart(running(runnerOf({ ...options, clone: "auto" })), "cloned"),
-  "a session": async (options) => {
-    const runner = runnerOf(options);
-    const session = await runner.openSession();
-    const exec = async (script: string) => told(await session.exec(sh(script)));
-    return { exec, close: () => runner.close() };
-  },
-  "a live process": async (options) => {
-    const runner = runnerOf(options);
-    const exec = async (script: string) => {
-      const live = await runner.spawn(sh(script));
-      const chunks: Uint8Array[] = [];
-      for await (const chunk of live.stdout) chunks.push(chunk as Uint8Array);
-      const { outcome } = await live.result;
-      return { out: Buffer.concat(chunks).toString(), kind: outcome.kind };
-    };
-    return { exec, close: () => runner.close() };
-  },
-  "a transaction": (options) => inTransaction(options, "auto"),
-  "a transaction by copy": (options) => inTransaction(options, "copy"),
-  "a fork": (options) => inTransaction(options, "auto", true),
-  "a network by domain": async (options) =>
-    running(runnerOf({ ...options, network: { allow: ["a.test"] } })),
-  "the host's network": async (options) => running(runnerOf({ ...options, network: "allow" })),
-  "isolation compat": async (options) => running(runnerOf({ ...options, isolation: "compat" })),
-  "Landlock inside": async (options) => running(runnerOf({ ...options, layers: ["landlock"] })),
-  "no /proc": async (options) => running(runnerOf({ ...options, procBind: false })),
-  "no /dev": async (options) => running(runnerOf({ ...options, devBind: false })),
-  "no home": async (options) => running(runnerOf({ ...options, home: "none" })),
-  "a kept home": async (options) => running(runnerOf({ ...options, home: "kept" })),
-  "the workspace at its own path": async (options) =>
-    running(runnerOf({ ...options, workspacePath: "same" })),
-};
-const kWayNames = Object.keys(kWays);
-
-async function withWay<Value>(
-  name: string,
-  options: Options,
-  work: (way: Way) => Promise<Value>,
-): Promise<Value> {
-  const way = await (kWays[name] as (typeof kWays)[string])(options);
-  try {
-    return await work(way);
-  } finally {
-    await way.close();
-  }
-}
+import { kWayNames, type Options, runnerOf, running, sh, told, withWay } from "./ways.js";
 
 /** All files of a tree with their contents, to see that nothing has changed. */
 const listing = (root: string) =>
