@@ -88,6 +88,7 @@ package_for() { # package_for MANAGER WHAT
     # For the tests: in a root file system without libraries it has to be a static one.
     apt-get:busybox | apk:busybox) echo busybox-static ;;
     *:busybox) echo busybox ;;
+    *:git-lfs) echo git-lfs ;;
     *:debootstrap) echo debootstrap ;;
 
     *:socat) echo socat ;;

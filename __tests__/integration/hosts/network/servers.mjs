@@ -50,8 +50,41 @@ async function cgi(program, env, request, response) {
   response.end(all.subarray(end + 4));
 }
 
+/**
+ * Git's large files: what a push uploads and a clone downloads, at paths that want the token too. `objects` has them by
+ * their digests. The API's locks are not had here (404).
+ */
+async function largeFiles(pathname, authority, objects, request, response) {
+  const parts = [];
+  for await (const part of request) parts.push(part);
+  const body = Buffer.concat(parts);
+  const [, oid] = /\/lfs\/([0-9a-f]{64})$/.exec(pathname) ?? [];
+  if (oid !== undefined && request.method === "PUT") {
+    objects.set(createHash("sha256").update(body).digest("hex"), body);
+    return response.end();
+  }
+  if (oid !== undefined) return response.end(objects.get(oid));
+  response.setHeader("content-type", "application/vnd.git-lfs+json");
+  if (!pathname.endsWith("/objects/batch")) {
+    response.statusCode = 404;
+    return response.end("{}");
+  }
+  const { operation, objects: asked } = JSON.parse(body.toString());
+  const told = asked.map(({ oid: digest, size }) => {
+    const isThere = objects.has(digest);
+    const href = `https://${authority}/auth/lfs/${digest}`;
+    if (operation === "upload") {
+      return { oid: digest, size, ...(isThere ? {} : { actions: { upload: { href } } }) };
+    }
+    if (isThere) return { oid: digest, size, actions: { download: { href } } };
+    return { oid: digest, size, error: { code: 404, message: "no such object" } };
+  });
+  return response.end(JSON.stringify({ transfer: "basic", objects: told }));
+}
+
 /** Serves files of `directory`, and some paths that do more. */
 function answerFrom(directory, hits) {
+  const objects = new Map();
   return async (request, response) => {
     const authority = request.headers.host ?? request.headers[":authority"];
     let { pathname } = new URL(request.url, "http://x");
@@ -75,6 +108,9 @@ function answerFrom(directory, hits) {
         return response.end("who are you?\n");
       }
       pathname = pathname.slice("/auth".length);
+    }
+    if (pathname.startsWith("/lfs/") || pathname.includes("/info/lfs/")) {
+      return largeFiles(pathname, authority, objects, request, response);
     }
     if (pathname.startsWith("/git/")) {
       const env = {
