@@ -72,16 +72,23 @@ function packageDisk(arch) {
   return makeDisk(tree, path.join(cacheDirectory("machines"), `package-${arch}.ext4`));
 }
 
+/** An empty one. */
+function slowDisk() {
+  const directory = cacheDirectory("machines/empty");
+  return makeDisk(directory, path.join(cacheDirectory("machines"), "slow.ext4"));
+}
+
 async function look({ series, suite, landlockAbi, arch = "amd64", work = kWork }) {
+  const isAppArmor = work === kAppArmorWork;
+  const isOfSystemd = work === kBoundsWork;
   const kernel = new Kernel(series, suite, arch);
   const machine = {
     arch,
     kernel: kernel.image,
     initramfs: initramfs(kernel),
     disks: [rootDisk(arch), packageDisk(arch)],
+    ...(isOfSystemd && { slowDisk: slowDisk() }),
   };
-  const isAppArmor = work === kAppArmorWork;
-  const isOfSystemd = work === kBoundsWork;
   const kind = isAppArmor ? ["apparmor"] : isOfSystemd ? ["systemd"] : [];
   const guest = [kernel.version, arch, ...kind].join("-");
   const log = path.join(cacheDirectory("machines"), `console-${guest}.txt`);

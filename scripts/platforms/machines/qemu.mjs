@@ -9,6 +9,7 @@ import { DebianSuite } from "../debian-suite.mjs";
 const kSuite = "trixie";
 const kPackages = ["qemu-system-x86", "qemu-system-arm", "seabios"];
 const kMemoryMiB = 1536;
+const kSlowIops = 60;
 
 /** By Debian's name of the processor. */
 const kMachines = {
@@ -54,21 +55,22 @@ function emulator(program) {
 }
 
 /**
- * @param machine `arch`, `kernel`, `initramfs`; `disks`, files, the first of which is the root's.
+ * @param machine `arch`, `kernel`, `initramfs`; `disks`, files, the first of which is the root's; `slowDisk`, a further
+ *   file, which does so few things a second that programs wait for it.
  * @param parameters of the kernel's command line.
  * @param silenceMs a guest that has written nothing for so long is killed.
  * @param log a file that has what it has written so far.
  * @returns {Promise<{ output: string, end: string | undefined }>} `end`: why it did not shut down itself.
  */
-export function boot({ arch, kernel, initramfs, disks }, parameters, silenceMs, log) {
+export function boot({ arch, kernel, initramfs, disks, slowDisk }, parameters, silenceMs, log) {
   const { program, hardware, parameters: own } = kMachines[arch];
   const { loader, words, env } = emulator(program);
-  const drives = disks.flatMap((file) => [
-    "-drive",
-    `file=${file},if=virtio,format=raw,snapshot=on,cache=unsafe`,
-  ]);
+  const driveOf = (file) => `file=${file},if=virtio,format=raw,snapshot=on,cache=unsafe`;
+  const all = disks.map(driveOf);
+  if (slowDisk !== undefined) all.push(`${driveOf(slowDisk)},throttling.iops-total=${kSlowIops}`);
+  const drives = all.flatMap((drive) => ["-drive", drive]);
   const append = [...own, "panic=-1", "loglevel=3", "nowatchdog", "mitigations=off", ...parameters];
-  const all = [
+  const emulated = [
     ...words,
     ...hardware,
     ...(canVirtualize(arch) ? ["-accel", "kvm"] : ["-accel", "tcg"]),
@@ -78,7 +80,7 @@ export function boot({ arch, kernel, initramfs, disks }, parameters, silenceMs, 
     ...["-kernel", kernel, "-initrd", initramfs, ...drives, "-append", append.join(" ")],
   ];
   return new Promise((resolve, reject) => {
-    const child = spawn("nice", ["-n", "10", loader, ...all], {
+    const child = spawn("nice", ["-n", "10", loader, ...emulated], {
       stdio: ["ignore", "pipe", "pipe"],
       env: { ...process.env, ...env },
     });

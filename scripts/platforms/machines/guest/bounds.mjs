@@ -33,13 +33,9 @@ async function run(script, limits) {
 
 const inGroup = ({ layers }) => layers.includes("cgroup");
 
-/** How many times as much the first of two runs beside each other has got done. */
+/** How many times as much the first of two runs beside each other has got done, of which each prints the figure. */
 async function ratio(script, limits) {
-  const counted = (share) =>
-    run(
-      `end=$((SECONDS + ${kSeconds})); n=0; while [ $SECONDS -lt $end ]; do ${script}; n=$((n + 1)); done; echo $n`,
-      limits(share),
-    );
+  const counted = (share) => run(script, limits(share));
   const [more, less] = (await Promise.all(kShares.map(counted))).map(({ out, outcome }) => {
     return outcome.kind === "exited" ? Number(out) : Number.NaN;
   });
@@ -59,12 +55,20 @@ async function checkKept(hasIo) {
     maxProcesses: 5,
   });
   check("processes", inGroup(forked) && forked.err.includes("fork"), forked);
-  const cpu = await ratio("for ((i = 0; i < 2000; i += 1)); do :; done", (cpuShare) => ({
-    cpuShare,
-  }));
+  const cpu = await ratio(
+    `end=$((SECONDS + ${kSeconds})); n=0
+    while [ $SECONDS -lt $end ]; do for ((i = 0; i < 2000; i += 1)); do :; done; n=$((n + 1)); done; echo $n`,
+    (cpuShare) => ({ cpuShare }),
+  );
   check("cpuShare", cpu.is, cpu);
   if (!hasIo) return;
-  // The emulated processor is slower than its disk, so that nothing waits for that: only the weight shows.
+  // One program each, which always waits for the disk: dd says how many blocks it has written when it is interrupted.
+  const io = await ratio(
+    `fallocate -l 16M file$$
+    timeout -s INT ${2 * kSeconds} dd if=/dev/zero of=file$$ bs=4k oflag=direct conv=notrunc 2>&1 | sed -n 's/+.*out$//p'`,
+    (ioShare) => ({ ioShare }),
+  );
+  check("ioShare", io.is, io);
   const going = run("sleep 5", { ioShare: 300 });
   await new Promise((resolve) => setTimeout(resolve, 3000));
   const weights = leaves().flatMap((leaf) =>
@@ -73,7 +77,11 @@ async function checkKept(hasIo) {
       return existsSync(file) ? [readFileSync(file, "utf8").trim()] : [];
     }),
   );
-  check("ioShare", weights.length > 0 && weights.every((each) => /\b300$/.test(each)), weights);
+  check(
+    "ioShare's weight",
+    weights.length > 0 && weights.every((each) => /\b300$/.test(each)),
+    weights,
+  );
   const { outcome, layers } = await going;
   check("ioShare's run", outcome.kind === "exited" && layers.includes("cgroup"), outcome);
 }
