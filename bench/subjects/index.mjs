@@ -17,6 +17,7 @@
 //   isolatesAs  the variant whose sandbox this one has, where it can't be asked itself
 
 import * as auditLog from "./audit-log.mjs";
+import * as bounds from "./bounds.mjs";
 import * as branches from "./branches.mjs";
 import * as commandLine from "./command-line.mjs";
 import * as explain from "./explain.mjs";
@@ -38,7 +39,17 @@ import * as transactions from "./transactions.mjs";
 const kSubjects = {
   ...{ runs, ours, others },
   ...{ "shell-lists": shellLists, skills },
-  ...{ transactions, branches, network, forward, secrets, explain, home, "audit-log": auditLog },
+  ...{
+    transactions,
+    branches,
+    network,
+    forward,
+    bounds,
+    secrets,
+    explain,
+    home,
+    "audit-log": auditLog,
+  },
   ...{ mcp, review, remote, "command-line": commandLine },
 };
 
