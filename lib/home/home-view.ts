@@ -357,8 +357,8 @@ export class HomeSource {
   }
 
   /** The image may be pruned from now on: no sandbox is made any more. */
-  release(): void {
-    this.#image?.release();
+  async release(): Promise<void> {
+    await this.#image?.release();
   }
 
   /**

@@ -26,7 +26,7 @@ export class RootImage {
   #used: UsedImage | undefined;
   #state: RootOfImage = kNotYet;
   #unpacking: Promise<void> | undefined;
-  #isReleased = false;
+  readonly #ending = new AbortController();
 
   /** Does nothing yet. */
   constructor(image: string, tag: string | undefined) {
@@ -45,7 +45,7 @@ export class RootImage {
    * @param hasWaited the caller has waited for this already, and takes a failure.
    */
   ready(hasWaited: boolean): Promise<void> | undefined {
-    if (this.#used !== undefined || this.#isReleased) return undefined;
+    if (this.#used !== undefined || this.#ending.signal.aborted) return undefined;
     if (this.#unpacking === undefined) {
       if (hasWaited && this.#state !== kNotYet) return undefined;
       this.#state = kNotYet;
@@ -57,9 +57,10 @@ export class RootImage {
   }
 
   async #unpack(): Promise<void> {
+    const { signal } = this.#ending;
     try {
-      const used = await useImage({ image: this.#image, tag: this.#tag });
-      if (this.#isReleased) return used.release();
+      const used = await useImage({ image: this.#image, tag: this.#tag }, { signal });
+      if (signal.aborted) return used.release();
       this.#used = used;
       abandoned.register(this, used, this);
       this.#state = { directory: used.directory, config: used.config };
@@ -68,9 +69,10 @@ export class RootImage {
     }
   }
 
-  /** Lets others prune it. No sandbox may be made after that. */
-  release(): void {
-    this.#isReleased = true;
+  /** Ends the unpacking, and lets others prune it. No sandbox may be made after that. */
+  async release(): Promise<void> {
+    this.#ending.abort();
+    await this.#unpacking;
     this.#state = kNotYet;
     this.#used?.release();
     this.#used = undefined;

@@ -62,7 +62,7 @@ export type HomeKeeper = {
   /** What has to be done before `current` knows it; undefined: nothing. Never rejects. */
   ready?(hasWaited: boolean): Promise<void> | undefined;
   /** No sandbox is made any more. */
-  release?(): void;
+  release?(): Promise<void>;
 };
 
 /** The addon reports an invalid value. */
@@ -276,8 +276,8 @@ export class Supervised<Handle extends RunnerHandle = RunnerHandle> {
 
   /** Aborts all runs, ends the pool, and resolves when no process remains; no later run starts. */
   close(): Promise<void> {
-    this.#closed ??= this.#close().finally(() => {
-      if (!this.#isSession) this.home?.release?.();
+    this.#closed ??= this.#close().finally(async () => {
+      if (!this.#isSession) await this.home?.release?.();
     });
     return this.#closed;
   }
