@@ -239,7 +239,7 @@ for both in (False, True):
     script: `cd /tmp; export GIT_TERMINAL_PROMPT=0; git config --global user.name A; git config --global user.email a@a.test
       git lfs install --skip-repo > /dev/null; git clone -q https://me:$API_TOKEN@git.test/auth/git/one lfs; cd lfs
       git checkout -q -b large; git lfs track '*.bin' > /dev/null; head -c 20000000 /dev/urandom > a.bin; sha256sum < a.bin > /tmp/sum
-      git add .; git commit -qm large; git push -q origin HEAD:large
+      git add .; git commit -qm large; git push -q origin HEAD:large > /dev/null
       git cat-file blob HEAD:a.bin | head -c 43; echo; rm -rf /tmp/lfs; cd /tmp
       git clone -q -b large https://me:$API_TOKEN@git.test/auth/git/one again; sha256sum < again/a.bin | cmp - /tmp/sum && echo same`,
     out: "version https://git-lfs.github.com/spec/v1\n\nsame\n",
