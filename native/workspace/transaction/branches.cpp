@@ -345,13 +345,13 @@ std::optional<Error> Transaction::Merge(Transaction& other, const MergeRequest& 
   return std::nullopt;
 }
 
-// Before a commit: what it replaces on the host is the base of merges with those that have come
-// from the same states.
-std::optional<Error> Transaction::KeepReplacedBy(const std::vector<Change>& changes,
+// Before a commit, or an undo: what it replaces on the host is the base of merges with those that
+// have come from the same states.
+std::optional<Error> Transaction::KeepReplacedBy(const std::vector<std::string>& paths,
                                                  const ScannedTree& host) const {
   TidyReplacedOf(false);
   if (!TidyBases(directory_.descriptor())) return std::nullopt;
-  return KeepReplaced(directory_.state_descriptor(), directory_.record().workspace, changes, host);
+  return KeepReplaced(directory_.state_descriptor(), directory_.record().workspace, paths, host);
 }
 
 // A copy has the host's files of when it was made where it has not changed them.

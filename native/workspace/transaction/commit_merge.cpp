@@ -346,15 +346,21 @@ void Transaction::KeepBeforeCommit(const Trees& trees, const std::vector<Change>
   if (!paths.empty()) KeepForCopies(trees, paths);
 }
 
-void Transaction::KeepBeforeUndo(const Trees& trees) const {
+// What the commit has left on the host goes.
+std::optional<Error> Transaction::KeepBeforeUndo(const Trees& trees) const {
   const auto commit = CommitDirectory::Open(directory_.descriptor());
-  if (!commit || !commit.value()) return;
+  if (!commit || !commit.value()) return std::nullopt;  // the undo itself says so
   const auto done = commit.value()->Read(CommitDirectory::kDone);
-  if (!done || !done.value()) return;
+  if (!done || !done.value()) return std::nullopt;
   std::vector<std::string> paths;
-  for (const auto& [path, left] : LeftBy(done.value()->operations))
-    if (left && S_ISREG(left->mode)) paths.push_back(path);
-  if (!paths.empty()) KeepForCopies(trees, paths);
+  std::vector<std::string> files;
+  for (const auto& [path, left] : LeftBy(done.value()->operations)) {
+    paths.push_back(path);
+    if (left && S_ISREG(left->mode)) files.push_back(path);
+  }
+  if (auto error = KeepReplacedBy(paths, trees.lower)) return error;
+  if (!files.empty()) KeepForCopies(trees, files);
+  return std::nullopt;
 }
 
 void Transaction::TidyMerges() const {

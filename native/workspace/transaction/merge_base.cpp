@@ -27,7 +27,7 @@ constexpr const char* kKeptData = "data";
 constexpr std::string_view kKeptVersion = "2";
 constexpr mode_t kOwnersAlone = 0600;
 constexpr std::size_t kBaseBlock = std::size_t{128} << 10U;
-// Of what one commit has replaced: a commit must not cost as much again.
+// Of what one commit, or undo, has replaced: it must not cost as much again.
 constexpr std::uint64_t kMostReplaced = std::uint64_t{256} << 20U;
 
 std::string Inside(const char* all, const std::string& name) {
@@ -403,12 +403,12 @@ bool TidyBases(int directory) {
 }
 
 std::optional<Error> KeepReplaced(int state, const std::string& workspace,
-                                  const std::vector<Change>& changes, const ScannedTree& host) {
+                                  const std::vector<std::string>& paths, const ScannedTree& host) {
   KeptPaths::Entries entries;
-  for (const Change& change : changes) {
-    auto entry = EntryAt(host, change.path);
+  for (const std::string& path : paths) {
+    auto entry = EntryAt(host, path);
     if (!entry) return entry.error();
-    entries.insert_or_assign(change.path, std::move(*entry));
+    entries.insert_or_assign(path, std::move(*entry));
   }
   const auto id = NewId();
   if (!id) return id.error();

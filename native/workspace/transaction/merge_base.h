@@ -112,7 +112,8 @@ Result<bool> DropBasesSince(int directory, std::uint64_t since_ns);
 // are left.
 bool TidyBases(int directory);
 
-// What the host had where commits have replaced something, for bases that tell nothing of a path:
+// What the host had where commits and undos have replaced something, for bases that tell nothing of
+// a path:
 //
 //   replaced/        in the state directory
 //     TIME-ID/       what was there before TIME: see KeptPaths
@@ -121,9 +122,9 @@ bool TidyBases(int directory);
 // Keeps what `host` has at these paths. `state` is open for reading. kSetup where the file system
 // refuses: a merge would take what is committed for unchanged.
 std::optional<Error> KeepReplaced(int state, const std::string& workspace,
-                                  const std::vector<Change>& changes, const ScannedTree& host);
+                                  const std::vector<std::string>& paths, const ScannedTree& host);
 bool HasReplaced(int state);
-// All paths at which commits have replaced something.
+// All paths at which commits and undos have replaced something.
 Result<std::set<std::string>> ReplacedPaths(int state, const std::string& workspace);
 // Removes what is older than all transactions of its workspace, and what deaths have left half
 // written an hour ago or more. `oldest_ns`: when the oldest one was made; nullopt: there are not
@@ -142,8 +143,8 @@ class MergeBase {
     const KeptPaths::Entry* entry;
     bool is_hosts;  // what the host had: no base tells of the path
   };
-  // By the latest base that tells of the path; without one, as it was before all commits that are
-  // known. nullopt: as the host has it.
+  // By the latest base that tells of the path; without one, as it was before all commits and undos
+  // that are known. nullopt: as the host has it.
   std::optional<Found> Find(const std::string& path) const;
   // All paths at which there may be something else than on the host.
   void AddPaths(std::set<std::string>* paths) const;

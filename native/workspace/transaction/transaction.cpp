@@ -22,6 +22,17 @@
 #include "workspace/tree/stopping.h"
 
 namespace native_runner {
+namespace {
+
+std::vector<std::string> PathsOf(const std::vector<Change>& changes) {
+  std::vector<std::string> paths;
+  paths.reserve(changes.size());
+  for (const Change& change : changes)
+    paths.push_back(change.path);
+  return paths;
+}
+
+}  // namespace
 
 Error Transaction::WasClosed() {
   return Error{ErrorCode::kClosed, "the transaction was closed", ""};
@@ -271,7 +282,7 @@ Result<Transaction::CommitResult> Transaction::CommitEnded(const Trees& trees,
   std::vector<Change> told = WithoutParts(result.committed, parts.value());
   PairRenames(trees.upper, trees.lower, &told);
   DescribeParts(result.committed, parts.value(), &told, &result.digests);
-  if (auto error = KeepReplacedBy(result.committed, trees.lower)) return *error;
+  if (auto error = KeepReplacedBy(PathsOf(result.committed), trees.lower)) return *error;
   if (auto error = Prepare(trees, told, &result.digests)) return *error;
   KeepBeforeCommit(trees, result.committed);
   const CommitEnd end = CommitChanges(
@@ -305,8 +316,8 @@ Result<std::vector<std::string>> Transaction::Undo() {
   const std::lock_guard lock(mutex_);
   const auto trees = OpenTrees();
   if (!trees) return trees.error();
+  if (auto error = KeepBeforeUndo(trees.value())) return *error;
   if (auto error = Unmount()) return *error;
-  KeepBeforeUndo(trees.value());
   CommitEnd end =
       UndoCommit(directory_.descriptor(), trees.value().lower.root(), trees.value().upper.root());
   static_cast<void>(Refresh(end, trees.value()));  // as for a commit

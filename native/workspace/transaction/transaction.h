@@ -220,7 +220,7 @@ class Transaction {
                                            const PathFilter& paths);
   Result<MergeBase> BaseWith(const Transaction& other) const;
   std::optional<Error> Settle(const Transaction& other, const PathFilter& paths) const;
-  std::optional<Error> KeepReplacedBy(const std::vector<Change>& changes,
+  std::optional<Error> KeepReplacedBy(const std::vector<std::string>& paths,
                                       const ScannedTree& host) const;
   Result<std::set<std::string>> ReplacedSinceCopied() const;
   void TidyReplacedOf(bool without_own) const;
@@ -246,7 +246,7 @@ class Transaction {
   void KeepNewTexts(const Trees& trees, std::uint64_t since_ns) const;
   void KeepForCopies(const Trees& trees, const std::vector<std::string>& paths) const;
   void KeepBeforeCommit(const Trees& trees, const std::vector<Change>& changes) const;
-  void KeepBeforeUndo(const Trees& trees) const;
+  std::optional<Error> KeepBeforeUndo(const Trees& trees) const;
   void TidyMerges() const;
   void LeaveToSweep();
   Result<Trees> OpenTrees() const;

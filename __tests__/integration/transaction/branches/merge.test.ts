@@ -339,6 +339,19 @@ describeBackends("a merge", (openTransaction) => {
     await runner.close();
   });
 
+  test("after an undo starts from what the commit had left on the host when both parted", async () => {
+    const { transaction, runner } = await openTransaction(twenty());
+    await run(transaction, "echo 1 > made; rm other.txt");
+    await transaction.commit();
+    const fork = await transaction.fork();
+    await run(fork, "echo 2 > made; echo 2 > other.txt");
+    await fork.changes();
+    await transaction.undo();
+    expect((await transaction.merge(fork)).merged).toEqual(["made", "other.txt"]);
+    expect((await run(transaction, "cat made other.txt")).out).toBe("2\n2");
+    await runner.close();
+  });
+
   test("of siblings, and of a fork's fork, starts where they parted", async () => {
     const { transaction, runner } = await openTransaction(twenty());
     await run(transaction, "sed -i 's/line 1$/common/' text.txt");

@@ -162,10 +162,10 @@ TEST_F(MergeBaseTest, WhatACommitHasReplacedIsTheBaseOfWhatWasAsOnTheHost) {
   Share(Add("x"));
   const Descriptor state = Open("state");
   EXPECT_FALSE(HasReplaced(state.get()));
-  ASSERT_FALSE(KeepReplaced(state.get(), "/work", {ChangeAt("two"), Removed("new")}, Tree()));
-  ASSERT_FALSE(KeepReplaced(state.get(), "/elsewhere", {ChangeAt("one")}, Tree()));
+  ASSERT_FALSE(KeepReplaced(state.get(), "/work", {"two", "new"}, Tree()));
+  ASSERT_FALSE(KeepReplaced(state.get(), "/elsewhere", {"one"}, Tree()));
   place_.Write("tree/two", "TWO");
-  ASSERT_FALSE(KeepReplaced(state.get(), "/work", {ChangeAt("two")}, Tree()));
+  ASSERT_FALSE(KeepReplaced(state.get(), "/work", {"two"}, Tree()));
   EXPECT_EQ(Found("two"), "two");  // the first commit since
   EXPECT_TRUE(Base().Find("two")->is_hosts);
   EXPECT_EQ(Base().Find("new")->entry->mode, 0U);
@@ -194,9 +194,9 @@ TEST_F(MergeBaseTest, WhatADeathHasLeftOfACommitsFilesGoesLater) {
 TEST_F(MergeBaseTest, WhatCantBeKeptOfACommitsFilesIsAnError) {
   const Descriptor state = Open("state");
   place_.Write("state/replaced", "in the way");
-  EXPECT_TRUE(KeepReplaced(state.get(), "/work", {Removed("gone")}, Tree()));  // an error
+  EXPECT_TRUE(KeepReplaced(state.get(), "/work", {"gone"}, Tree()));  // an error
   fs::remove(place_.Path("state/replaced"));
-  EXPECT_FALSE(KeepReplaced(state.get(), "/work", {Removed("gone")}, Tree()));  // the control
+  EXPECT_FALSE(KeepReplaced(state.get(), "/work", {"gone"}, Tree()));  // the control
 }
 
 TEST_F(MergeBaseTest, TextsAreFoundByTheExactStateOfTheirFile) {
