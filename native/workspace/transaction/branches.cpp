@@ -85,6 +85,17 @@ Result<std::string> Transaction::Fork() {
   return id;
 }
 
+// What it has now, as a merge base.
+Result<KeptPaths::About> Transaction::AboutNow(const PathFilter& paths) const {
+  const std::uint64_t now = NowNs();
+  const auto records = ListCheckpoints(directory_.descriptor());
+  if (!records) return records.error();
+  KeptPaths::About about{now, directory_.record().workspace, paths, {}};
+  for (const CheckpointRecord& record : records.value())
+    about.checkpoints.push_back(record.id);
+  return about;
+}
+
 // All but the record, without which it is none.
 std::optional<Error> Transaction::FillFork(TransactionDirectory& fork, const Trees& trees) {
   const auto place = fork.OpenUpper();
@@ -114,10 +125,11 @@ std::optional<Error> Transaction::FillFork(TransactionDirectory& fork, const Tre
   if (auto error = fork.KeepLedger(ledger_)) return error;
   const int from = directory_.descriptor();
   const int at = fork.descriptor();
-  const KeptPaths::About about{NowNs(), directory_.record().workspace, {}};
+  const auto about = AboutNow({});
+  if (!about) return about.error();
   const auto others = ReplacedSinceCopied();
   if (!others) return others.error();
-  auto staged = StageBase(at, id(), about, changes.value(), made, others.value());
+  auto staged = StageBase(at, id(), about.value(), changes.value(), made, others.value());
   if (staged) return staged;
   if (const auto added = AddStagedBase(at, id()); !added) return added.error();
   TidyBases(from);
@@ -246,11 +258,12 @@ Result<MergePlan> Transaction::PlanMerge(Transaction& other, const PathFilter& p
   if (!base) return base.error();
   const auto& [host, ours, theirs] = both.value();
   // First: what they change from now on, planned or not, is a change for the next merge.
-  const KeptPaths::About about{NowNs(), directory_.record().workspace, paths};
+  const auto about = other.AboutNow(paths);
+  if (!about) return about.error();
   const auto others = other.ReplacedSinceCopied();
   if (!others) return others.error();
-  auto error = StageBase(directory_.descriptor(), other.id(), about, theirs.changes, theirs.tree,
-                         others.value());
+  auto error = StageBase(directory_.descriptor(), other.id(), about.value(), theirs.changes,
+                         theirs.tree, others.value());
   if (error) return *error;
   const StopScope scope(&is_stopped_);
   return PlanMergeOf(ours, theirs, base.value(), host, paths, takes_all);

@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <map>
+#include <memory>
 #include <string_view>
 #include <utility>
 
@@ -22,9 +24,11 @@ namespace {
 constexpr const char* kBases = "bases";
 constexpr const char* kReplaced = "replaced";
 constexpr const char* kNewKept = "new-";
+constexpr const char* kLeft = "new-left-";
+constexpr const char* kLater = "later-";
 constexpr const char* kKeptList = "list";
 constexpr const char* kKeptData = "data";
-constexpr std::string_view kKeptVersion = "2";
+constexpr std::string_view kKeptVersion = "3";
 constexpr mode_t kOwnersAlone = 0600;
 constexpr std::size_t kBaseBlock = std::size_t{128} << 10U;
 // Of what one commit, or undo, has replaced: it must not cost as much again.
@@ -98,23 +102,33 @@ bool Take(std::string_view* rest, std::string* path, KeptPaths::Entry* entry) {
   return is_whole;
 }
 
+void Put(std::string* text, const std::vector<std::string>& fields) {
+  PutNumber(text, fields.size());
+  for (const std::string& field : fields)
+    PutField(text, field);
+}
+
+bool Take(std::string_view* rest, std::vector<std::string>* fields) {
+  std::uint64_t count = 0;
+  if (!TakeNumber(rest, &count)) return false;
+  for (; count > 0; --count)
+    if (!TakeField(rest, &fields->emplace_back())) return false;
+  return true;
+}
+
 void Put(std::string* text, const KeptPaths::About& about) {
   PutNumber(text, about.created_ns);
   PutField(text, about.workspace);
-  const auto paths = about.scope.paths();
-  PutNumber(text, paths.size());
-  for (const std::string& path : paths)
-    PutField(text, path);
+  Put(text, about.checkpoints);
+  Put(text, about.scope.paths());
 }
 
 bool Take(std::string_view* rest, KeptPaths::About* about) {
-  std::uint64_t count = 0;
-  const bool is_whole = TakeNumber(rest, &about->created_ns) &&
-                        TakeField(rest, &about->workspace) && TakeNumber(rest, &count);
-  if (!is_whole || count == 0) return is_whole;
   std::vector<std::string> paths;
-  for (; count > 0; --count)
-    if (!TakeField(rest, &paths.emplace_back())) return false;
+  const bool is_whole = TakeNumber(rest, &about->created_ns) &&
+                        TakeField(rest, &about->workspace) && Take(rest, &about->checkpoints) &&
+                        Take(rest, &paths);
+  if (!is_whole || paths.empty()) return is_whole;
   auto scope = PathFilter::Of(paths);
   if (!scope) return false;
   about->scope = std::move(*scope);
@@ -134,10 +148,20 @@ std::optional<Error> WriteNew(int directory, const char* all, const std::string&
   return KeptPaths::Write(made.value().get(), about, entries, tree);
 }
 
+Result<std::vector<std::string>> FileNames(int directory) {
+  auto own = DuplicateOf(directory);
+  if (!own) return own.error();
+  return ScannedDirectory(std::move(*own)).Names();
+}
+
 // Hard links, or copies where the file system has none: those count as shared with nobody.
 std::optional<Error> LinkKept(int from, int to) {
-  for (const char* const name : {kKeptList, kKeptData}) {
+  const auto names = FileNames(from);
+  if (!names) return names.error();
+  for (const std::string& each : names.value()) {
+    const char* const name = each.c_str();
     if (linkat(from, name, to, name, 0) == 0) continue;
+    if (each.starts_with(kLater)) continue;  // a copy would count nothing
     const Descriptor file(openat(from, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
     const Descriptor copy(
         openat(to, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, kOwnersAlone));
@@ -199,6 +223,112 @@ Result<std::optional<KeptPaths>> ReadKept(int directory, const char* all, const 
   const auto opened = OpenOwn(directory, Inside(all, TextOf(name)));
   if (!opened) return std::optional<KeptPaths>();  // removed since
   return KeptPaths::Read(opened.value().get());
+}
+
+bool Contains(const std::vector<std::string>& all, const std::string& one) {
+  return std::find(all.begin(), all.end(), one) != all.end();
+}
+
+// What was dropped, until the state of the checkpoint is added.
+Result<std::vector<std::string>> LeftIn(int directory) {
+  const auto all = OpenOwn(directory, kBases);
+  if (!all) return all.error();
+  auto names = FileNames(all.value().get());
+  if (names)
+    std::erase_if(*names, [](const std::string& name) { return !name.starts_with(kLeft); });
+  return names;
+}
+
+// Gives the state of a checkpoint the lists of what was dropped, by which others have come from it.
+std::optional<Error> TakeLeft(int directory, const std::string& staged) {
+  const auto to = OpenOwn(directory, staged);
+  if (!to) return to.error();
+  const auto all = LeftIn(directory);
+  if (!all) return all.error();
+  for (const std::string& left : all.value()) {
+    const auto from = OpenOwn(directory, Inside(kBases, left));
+    if (!from) return from.error();
+    const auto names = FileNames(from.value().get());
+    if (!names) return names.error();
+    const auto dropped = TimedNameOf(left.substr(std::string_view(kLeft).size()));
+    for (const std::string& name : names.value()) {
+      const bool is_list = name == kKeptList;
+      if (!dropped || (!is_list && !name.starts_with(kLater))) continue;
+      const std::string later = is_list ? kLater + dropped->id : name;
+      // Where it can't be linked, the base counts as unshared.
+      static_cast<void>(
+          linkat(from.value().get(), name.c_str(), to.value().get(), later.c_str(), 0));
+    }
+    if (auto error = RemoveOwn(directory, Inside(kBases, left))) return error;
+  }
+  return std::nullopt;
+}
+
+// The files by whose names other transactions share a base: its list, and those of later states.
+struct SharedFile {
+  dev_t device = 0;
+  ino_t inode = 0;
+  auto operator<=>(const SharedFile&) const = default;
+};
+
+// Counts for each such file of a base the names that it has elsewhere.
+Result<std::set<SharedFile>> CountOthers(int base, std::map<SharedFile, nlink_t>* others) {
+  const auto names = FileNames(base);
+  if (!names) return names.error();
+  std::set<SharedFile> files;
+  for (const std::string& name : names.value()) {
+    struct stat status {};
+    if (name != kKeptList && !name.starts_with(kLater)) continue;
+    if (fstatat(base, name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0) {
+      return SystemError("fstatat", errno);
+    }
+    const SharedFile file{status.st_dev, status.st_ino};
+    others->emplace(file, status.st_nlink).first->second -= 1;
+    files.insert(file);
+  }
+  return files;
+}
+
+// A transaction's bases, and its checkpoints.
+struct Origins {
+  struct Base {
+    std::string id;
+    std::shared_ptr<const KeptPaths> kept;
+  };
+  std::vector<Base> bases;
+  std::set<std::string> checkpoints;
+
+  bool Has(const std::string& id) const {
+    return std::any_of(bases.begin(), bases.end(),
+                       [&id](const Base& each) { return each.id == id; });
+  }
+
+  // Of which paths it has come from a state; none: of no path.
+  std::vector<PathFilter> ScopesOf(const std::string& id) const {
+    if (checkpoints.contains(id)) return {PathFilter()};
+    std::vector<PathFilter> scopes;
+    for (const Base& each : bases) {
+      const KeptPaths::About& about = each.kept->about();
+      if (each.id == id || Contains(about.checkpoints, id)) scopes.push_back(about.scope);
+    }
+    return scopes;
+  }
+};
+
+Result<Origins> OriginsOf(int transaction) {
+  const auto names = KeptNames(transaction, kBases);
+  if (!names) return names.error();
+  auto checkpoints = CheckpointIds(transaction);
+  if (!checkpoints) return checkpoints.error();
+  Origins origins;
+  origins.checkpoints = std::move(*checkpoints);
+  for (const TimedName& name : names.value()) {
+    auto kept = ReadKept(transaction, kBases, name);
+    if (!kept) return kept.error();
+    if (!*kept) continue;
+    origins.bases.push_back({name.id, std::make_shared<const KeptPaths>(std::move(**kept))});
+  }
+  return origins;
 }
 
 }  // namespace
@@ -324,8 +454,11 @@ Result<std::string> AddStagedBase(int directory, const std::string& name,
   if (!id) return id;
   const std::uint64_t added_ns =
       checkpoint != nullptr ? checkpoint->created_ns : NextTime(names.value());
-  const std::string added = TextOf({added_ns, *id});
-  auto error = RenameOwn(directory, Inside(kBases, kNewKept + name), Inside(kBases, added));
+  const std::string staged = Inside(kBases, kNewKept + name);
+  if (checkpoint != nullptr) {
+    if (auto error = TakeLeft(directory, staged)) return *error;
+  }
+  auto error = RenameOwn(directory, staged, Inside(kBases, TextOf({added_ns, *id})));
   if (error) return *error;
   return id;
 }
@@ -369,35 +502,52 @@ std::optional<Error> ShareBases(int directory, int to, bool keeps_times, const s
   return std::nullopt;
 }
 
-Result<bool> DropBasesSince(int directory, std::uint64_t since_ns) {
+Result<bool> DropBasesSince(int directory, const CheckpointRecord& checkpoint) {
   const auto names = KeptNames(directory, kBases);
   if (!names) return names.error();
-  bool had_some = false;
+  if (names.value().empty()) return false;
   for (const TimedName& name : names.value()) {
-    if (name.added_ns < since_ns) continue;
-    had_some = true;
-    if (auto error = RemoveOwn(directory, Inside(kBases, TextOf(name)))) return *error;
+    if (name.added_ns < checkpoint.created_ns) continue;
+    const std::string left = Inside(kBases, kLeft + TextOf(name));
+    if (auto error = RemoveOwn(directory, left)) return *error;
+    if (auto error = RenameOwn(directory, Inside(kBases, TextOf(name)), left)) return *error;
   }
-  return had_some;
+  const auto all = LeftIn(directory);
+  if (!all) return all.error();
+  bool had_come = false;
+  for (const std::string& left : all.value()) {
+    const auto opened = OpenOwn(directory, Inside(kBases, left));
+    if (!opened) return opened.error();
+    const auto kept = KeptPaths::Read(opened.value().get());
+    if (!kept) return kept.error();
+    if (kept.value() && Contains(kept.value()->about().checkpoints, checkpoint.id)) {
+      had_come = true;
+    } else if (auto error = RemoveOwn(directory, Inside(kBases, left))) {
+      return *error;
+    }
+  }
+  return had_come;
 }
 
 bool TidyBases(int directory) {
   const auto names = KeptNames(directory, kBases);
   if (!names) return true;
-  const auto checkpoints = CheckpointIds(directory);
-  if (!checkpoints) return true;
-  bool has_some = false;
+  std::map<std::string, std::set<SharedFile>> bases;
+  std::map<SharedFile, nlink_t> others;
   for (const TimedName& name : names.value()) {
-    struct stat status {};
-    if (checkpoints.value().contains(name.id)) {
-      has_some = true;
-      continue;
-    }
     const std::string path = Inside(kBases, TextOf(name));
-    const bool is_alone =
-        fstatat(directory, (path + "/" + kKeptList).c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0 &&
-        status.st_nlink == 1;
-    has_some |= !is_alone || RemoveOwn(directory, path);
+    const auto opened = OpenOwn(directory, path);
+    auto files = opened ? CountOthers(opened.value().get(), &others)
+                        : Result<std::set<SharedFile>>(opened.error());
+    if (!files) return true;
+    bases.emplace(path, std::move(*files));
+  }
+  bool has_some = false;
+  for (const auto& [path, files] : bases) {
+    const bool is_shared =
+        std::any_of(files.begin(), files.end(),
+                    [&others](const SharedFile& each) { return others.at(each) > 0; });
+    has_some |= is_shared || RemoveOwn(directory, path);
   }
   return has_some;
 }
@@ -414,7 +564,7 @@ std::optional<Error> KeepReplaced(int state, const std::string& workspace,
   if (!id) return id.error();
   const auto names = KeptNames(state, kReplaced);
   if (!names) return names.error();
-  const KeptPaths::About about{NextTime(names.value()), workspace, {}, kMostReplaced};
+  const KeptPaths::About about{NextTime(names.value()), workspace, {}, {}, kMostReplaced};
   const std::string name = TextOf({about.created_ns, id.value()});
   const std::string staged = Inside(kReplaced, kNewKept + name);
   auto error = WriteNew(state, kReplaced, name, about, entries, host);
@@ -456,41 +606,23 @@ void TidyReplaced(int state, const std::string& workspace, std::optional<std::ui
 }
 
 Result<MergeBase> MergeBase::Of(int one, int other, int state, const std::string& workspace) {
-  const auto ours = KeptNames(one, kBases);
+  const auto ours = OriginsOf(one);
   if (!ours) return ours.error();
-  const auto theirs = KeptNames(other, kBases);
+  const auto theirs = OriginsOf(other);
   if (!theirs) return theirs.error();
-  const auto our_checkpoints = CheckpointIds(one);
-  if (!our_checkpoints) return our_checkpoints.error();
-  const auto their_checkpoints = CheckpointIds(other);
-  if (!their_checkpoints) return their_checkpoints.error();
   MergeBase base;
-  const auto add = [&base](int directory, const TimedName& name) -> std::optional<Error> {
-    auto kept = ReadKept(directory, kBases, name);
-    if (!kept) return kept.error();
-    if (*kept) base.bases_.push_back(std::move(**kept));
-    return std::nullopt;
+  const auto add = [&base](const Origins::Base& each, const Origins& others) {
+    auto scopes = others.ScopesOf(each.id);
+    if (!scopes.empty()) base.bases_.push_back({each.kept, std::move(scopes)});
   };
-  for (const TimedName& name : ours.value()) {
-    const bool is_shared =
-        their_checkpoints.value().contains(name.id) ||
-        std::any_of(theirs.value().begin(), theirs.value().end(),
-                    [&name](const TimedName& each) { return each.id == name.id; });
-    if (!is_shared) continue;
-    if (auto error = add(one, name)) return *error;
-  }
-  for (const TimedName& name : theirs.value()) {
-    const bool is_known =
-        std::any_of(ours.value().begin(), ours.value().end(),
-                    [&name](const TimedName& each) { return each.id == name.id; });
-    if (is_known || !our_checkpoints.value().contains(name.id)) continue;
-    if (auto error = add(other, name)) return *error;
-  }
-  std::sort(base.bases_.begin(), base.bases_.end(),
-            [](const KeptPaths& first, const KeptPaths& second) {
-              return first.about().created_ns > second.about().created_ns;
-            });
-  const std::uint64_t since = base.bases_.empty() ? 0 : base.bases_.back().about().created_ns;
+  for (const Origins::Base& each : ours.value().bases)
+    add(each, theirs.value());
+  for (const Origins::Base& each : theirs.value().bases)
+    if (!ours.value().Has(each.id)) add(each, ours.value());
+  std::sort(base.bases_.begin(), base.bases_.end(), [](const Base& first, const Base& second) {
+    return first.kept->about().created_ns > second.kept->about().created_ns;
+  });
+  const std::uint64_t since = base.bases_.empty() ? 0 : base.bases_.back().kept->about().created_ns;
   const auto replaced = KeptNames(state, kReplaced);
   if (!replaced) return replaced.error();
   for (const TimedName& name : replaced.value()) {
@@ -504,26 +636,35 @@ Result<MergeBase> MergeBase::Of(int one, int other, int state, const std::string
   return base;
 }
 
+bool MergeBase::Base::Has(const std::string& path) const {
+  return kept->about().scope.Has(InTree(path)) &&
+         std::any_of(scopes.begin(), scopes.end(),
+                     [&path](const PathFilter& each) { return each.Has(InTree(path)); });
+}
+
 std::optional<MergeBase::Found> MergeBase::Find(const std::string& path) const {
-  const auto base = std::find_if(bases_.begin(), bases_.end(), [&path](const KeptPaths& each) {
-    return each.about().scope.Has(InTree(path));
-  });
+  const auto base = std::find_if(bases_.begin(), bases_.end(),
+                                 [&path](const Base& each) { return each.Has(path); });
   const bool has_base = base != bases_.end();
   if (has_base) {
-    if (const auto* entry = base->Find(path)) return Found{&*base, entry, false};
+    if (const auto* entry = base->kept->Find(path)) return Found{base->kept.get(), entry, false};
   }
   for (const KeptPaths& each : replaced_) {
-    if (has_base && each.about().created_ns <= base->about().created_ns) continue;
+    if (has_base && each.about().created_ns <= base->kept->about().created_ns) continue;
     if (const auto* entry = each.Find(path)) return Found{&each, entry, true};
   }
   return std::nullopt;
 }
 
 void MergeBase::AddPaths(std::set<std::string>* paths) const {
-  for (const auto* all : {&bases_, &replaced_})
-    for (const KeptPaths& kept : *all)
-      for (const auto& [path, entry] : kept.entries())
-        paths->insert(path);
+  const auto add = [paths](const KeptPaths& kept) {
+    for (const auto& [path, entry] : kept.entries())
+      paths->insert(path);
+  };
+  for (const Base& base : bases_)
+    add(*base.kept);
+  for (const KeptPaths& kept : replaced_)
+    add(kept);
 }
 
 }  // namespace native_runner

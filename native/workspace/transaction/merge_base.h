@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -43,6 +44,7 @@ class KeptPaths {
     std::uint64_t created_ns = 0;           // CLOCK_REALTIME
     std::string workspace;                  // whose paths they are
     PathFilter scope;                       // of other paths nothing is known
+    std::vector<std::string> checkpoints;   // ids of those that the state has come from
     std::uint64_t most_bytes = UINT64_MAX;  // of all contents; not kept
   };
 
@@ -78,10 +80,17 @@ class KeptPaths {
 // third side of a merge of the two: nothing that it makes is taken for unchanged by mistake. What
 // such a base tells nothing of was as on the host.
 //
+// A transaction that goes back to a checkpoint has that state as a base, by the checkpoint's id,
+// where others have come from one of its later states: those have come from the checkpoint too, as
+// the base of the later state tells, which they keep.
+//
 //   bases/
 //     TIME-ID/     what the transaction had changed; it was added at TIME (CLOCK_REALTIME, ns)
 //       list data  hard links, which the others that have come from this state share
+//       later-ID   of a checkpoint: the list of a later state, which was dropped here, so that it
+//                  still counts as shared
 //     new-NAME/    one that was being written
+//     new-left-TIME-ID/  one that was dropped, until the state of the checkpoint is added
 //
 // What is missing makes more conflicts, never fewer. `directory`: a transaction's, open for
 // reading; one thread at a time, with the locks of all transactions that are named.
@@ -92,8 +101,7 @@ std::optional<Error> StageBase(int directory, const std::string& name,
                                const KeptPaths::About& about, const std::vector<Change>& changes,
                                const ScannedTree& tree, const std::set<std::string>& others = {});
 // Adds what was staged last by this name; its id. kSetup where nothing was. `checkpoint`: it is the
-// state of one, and has its id and its time; all transactions with that checkpoint have come from
-// it too.
+// state of one that the transaction has gone back to, and has its id and its time.
 Result<std::string> AddStagedBase(int directory, const std::string& name,
                                   const CheckpointRecord* checkpoint = nullptr);
 // Removes what was staged and not added. What can't be removed stays, and is never read.
@@ -105,11 +113,11 @@ void DropStagedBases(int directory);
 std::optional<Error> ShareBases(int directory, int to, bool keeps_times,
                                 const std::string& only = "");
 
-// Removes those that were added at this moment or later: the transaction goes back to before it.
-// True: there were some.
-Result<bool> DropBasesSince(int directory, std::uint64_t since_ns);
-// Removes those that no other transaction has any more, except states of checkpoints. True: some
-// are left.
+// Drops those that were added since a checkpoint: the transaction goes back to it. True: some had
+// come from it, and so have the others that have these; its state is to be added.
+Result<bool> DropBasesSince(int directory, const CheckpointRecord& checkpoint);
+// Removes those that no other transaction has any more; the state of a checkpoint goes with the
+// last later one. True: some are left.
 bool TidyBases(int directory);
 
 // What the host had where commits and undos have replaced something, for bases that tell nothing of
@@ -134,8 +142,9 @@ void TidyReplaced(int state, const std::string& workspace, std::optional<std::ui
 // The third side of a merge of two transactions. Movable, one owner, any thread.
 class MergeBase {
  public:
-  // Reads the bases that both have. One without any has nothing at all: the host's files are in
-  // its place.
+  // Reads the bases of both, and has those that both have come from: the one has it, and the other
+  // one too, or has its checkpoint, or a base that has come from that. Without any there is nothing
+  // at all: the host's files are in its place.
   static Result<MergeBase> Of(int one, int other, int state, const std::string& workspace);
 
   struct Found {
@@ -150,7 +159,12 @@ class MergeBase {
   void AddPaths(std::set<std::string>* paths) const;
 
  private:
-  std::vector<KeptPaths> bases_;     // the latest first
+  struct Base {
+    std::shared_ptr<const KeptPaths> kept;
+    std::vector<PathFilter> scopes;  // of the paths where the other one has come from it
+    bool Has(const std::string& path) const;
+  };
+  std::vector<Base> bases_;          // the latest first
   std::vector<KeptPaths> replaced_;  // the first first
 };
 

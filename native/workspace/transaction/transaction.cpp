@@ -423,25 +423,26 @@ std::optional<Error> Transaction::RollBack(const std::string& id) {
   if (auto error = Unmount()) return error;
   workspace_.reset();  // also a copy, whose tree is replaced
   // Before the files: what was merged since is to be merged again.
-  const auto had_merges = ForgetMergesSince(id);
-  if (!had_merges) {
+  const auto is_base = ForgetMergesSince(id);
+  if (!is_base) {
     static_cast<void>(Mount());
-    return had_merges.error();
+    return is_base.error();
   }
   auto error = RollBackTo(at, directory_.kept_names(), id, directory_.file_systems());
   LeaveToSweep();
   if (!error) error = TakeMounted();
   static_cast<void>(Mount());  // where that fails, `Freshen` says why
   // It has gone back, also where this fails.
-  if (!error && had_merges.value()) static_cast<void>(KeepAsBase(id));
+  if (!error && is_base.value()) static_cast<void>(KeepAsBase(id));
   return error;
 }
 
+// True: others have come from the checkpoint.
 Result<bool> Transaction::ForgetMergesSince(const std::string& checkpoint) const {
   const auto record = FindCheckpoint(checkpoint);
   if (!record) return record.error();
   if (!record.value()) return false;
-  return DropBasesSince(directory_.descriptor(), record.value()->created_ns);
+  return DropBasesSince(directory_.descriptor(), *record.value());
 }
 
 Result<std::optional<CheckpointRecord>> Transaction::FindCheckpoint(const std::string& id) const {
@@ -453,8 +454,8 @@ Result<std::optional<CheckpointRecord>> Transaction::FindCheckpoint(const std::s
 }
 
 // What was forked or merged from here since the checkpoint has come from that, too. Without it such
-// a one would have nothing in common with this transaction, and what it had removed would come
-// back.
+// a one would have nothing in common with this transaction, or something older: what it had removed
+// would come back.
 std::optional<Error> Transaction::KeepAsBase(const std::string& checkpoint) {
   const auto record = FindCheckpoint(checkpoint);
   if (!record) return record.error();
@@ -465,8 +466,10 @@ std::optional<Error> Transaction::KeepAsBase(const std::string& checkpoint) {
   if (!side) return side.error();
   const auto others = ReplacedSinceCopied();
   if (!others) return others.error();
-  const KeptPaths::About about{record.value()->created_ns, directory_.record().workspace, {}};
-  auto error = StageBase(directory_.descriptor(), id(), about, side.value().changes,
+  auto about = AboutNow({});
+  if (!about) return about.error();
+  about->created_ns = record.value()->created_ns;
+  auto error = StageBase(directory_.descriptor(), id(), *about, side.value().changes,
                          side.value().tree, others.value());
   if (error) return error;
   const auto added = AddStagedBase(directory_.descriptor(), id(), &*record.value());

@@ -203,6 +203,7 @@ class Transaction {
   };
   static Error WasClosed();
   std::optional<Error> FillFork(TransactionDirectory& fork, const Trees& trees);
+  Result<KeptPaths::About> AboutNow(const PathFilter& paths) const;
   Result<bool> ForgetMergesSince(const std::string& checkpoint) const;
   Result<std::optional<CheckpointRecord>> FindCheckpoint(const std::string& id) const;
   std::optional<Error> KeepAsBase(const std::string& checkpoint);

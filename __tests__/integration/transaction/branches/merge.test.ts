@@ -339,6 +339,28 @@ describeBackends("a merge", (openTransaction) => {
     await runner.close();
   });
 
+  test("with one that went back finds what was made of its later states", async () => {
+    const { transaction, runner } = await openTransaction(twenty());
+    const [taker, partly] = await transaction.fork({ count: 2 });
+    if (!taker || !partly) throw new Error("two forks");
+    await run(transaction, "echo 1 > made; echo 1 > kept");
+    const { id } = await transaction.checkpoint();
+    await run(transaction, "echo 2 > since");
+    await taker.merge(transaction);
+    await partly.merge(transaction, { paths: ["made"] });
+    const below = await taker.fork();
+    await taker.discard();
+    for (const each of [below, partly]) await run(each, "rm made; echo 2 > other.txt");
+    await transaction.rollback(id);
+    await below.merge(await below.fork()); // tidies up
+    expect((await below.merge(transaction)).merged).toEqual([]);
+    expect((await transaction.merge(partly)).merged).toEqual(["made", "other.txt"]);
+    await transaction.rollback(id);
+    expect((await transaction.merge(below)).merged).toEqual(["made", "other.txt", "since"]);
+    expect((await run(transaction, "ls made; cat kept since")).out).toBe("1\n2");
+    await runner.close();
+  });
+
   test("after an undo starts from what the commit had left on the host when both parted", async () => {
     const { transaction, runner } = await openTransaction(twenty());
     await run(transaction, "echo 1 > made; rm other.txt");

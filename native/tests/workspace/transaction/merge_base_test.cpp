@@ -23,6 +23,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr const char* kCheckpoint = "0123456789ab";
+
 class MergeBaseTest : public testing::Test {
  protected:
   MergeBaseTest() {
@@ -47,7 +49,10 @@ class MergeBaseTest : public testing::Test {
     return change;
   }
   static KeptPaths::About About(std::uint64_t created_ns, PathFilter scope = {}) {
-    return {created_ns, "/work", std::move(scope)};
+    return {created_ns, "/work", std::move(scope), {}};
+  }
+  static CheckpointRecord CheckpointAt(std::uint64_t created_ns) {
+    return {kCheckpoint, "", 1, created_ns, ""};
   }
   std::string Add(const std::string& name) const {
     const auto id = AddStagedBase(Own().get(), name);
@@ -141,18 +146,65 @@ TEST_F(MergeBaseTest, IsNoneWhenItIsDamagedDroppedOrUnshared) {
   place_.Write(name, text);
   EXPECT_EQ(Found("one"), "one");
   EXPECT_TRUE(TidyBases(Own().get()));
-  const auto newer = DropBasesSince(Open("other").get(), NowNs() + 1);
+  const auto newer = DropBasesSince(Open("other").get(), CheckpointAt(NowNs() + 1));
   ASSERT_TRUE(newer);
   EXPECT_FALSE(newer.value());
   EXPECT_EQ(Found("one"), "one");  // it is older
-  const auto all = DropBasesSince(Open("other").get(), 1);
+  const auto all = DropBasesSince(Open("other").get(), CheckpointAt(1));
   ASSERT_TRUE(all);
-  EXPECT_TRUE(all.value());
+  EXPECT_FALSE(all.value());  // it had not come from the checkpoint
   EXPECT_FALSE(Base().Find("one"));
   EXPECT_FALSE(TidyBases(Own().get()));  // nobody else has it
   ASSERT_FALSE(StageBase(Own().get(), "y", About(3), {}, Tree()));
   DropStagedBases(Own().get());
   EXPECT_FALSE(AddStagedBase(Own().get(), "y"));  // an error
+}
+
+TEST_F(MergeBaseTest, IsTheCheckpointThatTheOneWentBackToAndTheOtherHasComeFrom) {
+  place_.Write("tree/one", "later");
+  KeptPaths::About about = About(5);
+  about.checkpoints = {kCheckpoint};
+  ASSERT_FALSE(StageBase(Own().get(), "x", about, {ChangeAt("one")}, Tree()));
+  Share(Add("x"));
+  EXPECT_EQ(Found("one"), "later");
+  const CheckpointRecord checkpoint = CheckpointAt(1);
+  for (int round = 0; round < 2; ++round) {
+    const auto dropped = DropBasesSince(Own().get(), checkpoint);
+    ASSERT_TRUE(dropped);
+    EXPECT_TRUE(dropped.value());
+    EXPECT_EQ(Found("one"), "none");
+    place_.Write("tree/one", "before");
+    about.created_ns = 1;
+    ASSERT_FALSE(StageBase(Own().get(), "own", about, {ChangeAt("one")}, Tree()));
+    ASSERT_TRUE(AddStagedBase(Own().get(), "own", &checkpoint));
+    EXPECT_EQ(Found("one"), "before");
+    // The other one alone has the later state, and still has come from the checkpoint.
+    EXPECT_TRUE(TidyBases(Open("other").get()));
+    EXPECT_TRUE(TidyBases(Own().get()));
+    EXPECT_EQ(Found("one"), "before");
+  }
+  fs::remove_all(place_.Path("other/bases"));
+  EXPECT_FALSE(TidyBases(Own().get()));
+  EXPECT_TRUE(fs::is_empty(place_.Path("own/bases")));
+}
+
+TEST_F(MergeBaseTest, IsACheckpointsStateWhereTheOtherHasTakenALaterOne) {
+  place_.Write("tree/one", "1");
+  place_.Write("tree/two", "1");
+  const auto paths = PathFilter::Of({"two"});
+  ASSERT_TRUE(paths);
+  KeptPaths::About about = About(5, paths.value());
+  about.checkpoints = {kCheckpoint};
+  const std::vector<Change> changes = {ChangeAt("one"), ChangeAt("two")};
+  ASSERT_FALSE(StageBase(Own().get(), "x", about, changes, Tree()));
+  Share(Add("x"));
+  const CheckpointRecord checkpoint = CheckpointAt(1);
+  ASSERT_TRUE(DropBasesSince(Own().get(), checkpoint));
+  about.scope = {};
+  ASSERT_FALSE(StageBase(Own().get(), "own", about, changes, Tree()));
+  ASSERT_TRUE(AddStagedBase(Own().get(), "own", &checkpoint));
+  EXPECT_EQ(Found("two"), "1");
+  EXPECT_EQ(Found("one"), "none");
 }
 
 TEST_F(MergeBaseTest, WhatACommitHasReplacedIsTheBaseOfWhatWasAsOnTheHost) {
