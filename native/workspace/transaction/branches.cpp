@@ -88,12 +88,9 @@ Result<std::string> Transaction::Fork() {
 // What it has now, as a merge base.
 Result<KeptPaths::About> Transaction::AboutNow(const PathFilter& paths) const {
   const std::uint64_t now = NowNs();
-  const auto records = ListCheckpoints(directory_.descriptor());
-  if (!records) return records.error();
-  KeptPaths::About about{now, directory_.record().workspace, paths, {}};
-  for (const CheckpointRecord& record : records.value())
-    about.checkpoints.push_back(record.id);
-  return about;
+  auto origins = OriginIds(directory_.descriptor());
+  if (!origins) return origins.error();
+  return KeptPaths::About{now, directory_.record().workspace, paths, std::move(*origins)};
 }
 
 // All but the record, without which it is none.

@@ -36,6 +36,8 @@ constexpr const char* kBothAdded = "both have added it, with other contents";
 constexpr const char* kBothModes = "both have changed its mode or owner";
 constexpr const char* kBothTargets = "both have changed where the link leads";
 constexpr const char* kBothTypes = "it is of another type in each";
+constexpr const char* kNoOneBase =
+    "both have changed it, and what they have come from had different contents there";
 constexpr const char* kGoneHere = "deleted here, changed there";
 constexpr const char* kGoneThere = "changed here, deleted there";
 constexpr const char* kInTheWay = "what is here is no directory, and there something is below it";
@@ -174,7 +176,8 @@ class Planner {
 
   std::optional<MergeBase::Found> FindBase(const std::string& path) const {
     const auto found = base_.Find(path);
-    const bool is_other = found && found->is_hosts && IsFromHostsNow(path, ours_, our_changes_) &&
+    const bool is_other = found && found->is_hosts && found->rivals.empty() &&
+                          IsFromHostsNow(path, ours_, our_changes_) &&
                           IsFromHostsNow(path, theirs_, their_changes_);
     return is_other ? std::nullopt : found;
   }
@@ -182,7 +185,24 @@ class Planner {
   bool HasChanged(const std::string& path, const Spot& spot, const ByPath& changed) const {
     const auto found = FindBase(path);
     if (!found) return changed.count(path) != 0;
+    // Of what both have come from, each may have gone back to the one from the other.
+    if (!found->rivals.empty()) return true;
     return !found->kept->IsAt(*found->entry, spot, NameOf(path));
+  }
+
+  bool HasRivals(const std::string& path) const {
+    const auto found = FindBase(path);
+    return found && !found->rivals.empty();
+  }
+
+  // Whether one of the states that both have come from had these contents.
+  bool WereContents(const std::string& path, const std::string& contents) const {
+    const auto found = FindBase(path);
+    if (!found) return false;
+    const auto is = [&contents](const MergeBase::Had& had) {
+      return had.kept != nullptr && had.kept->ContentsOf(*had.entry) == contents;
+    };
+    return is(*found) || std::any_of(found->rivals.begin(), found->rivals.end(), is);
   }
 
   // As stat(2) has it; 0: nothing was there.
@@ -210,7 +230,7 @@ class Planner {
 
   std::optional<Error> JudgeBoth(const std::string& path, const Spot& here, const Spot& there) {
     if (!here.node || !there.node) {
-      if (!FollowRename(path, here, there)) {
+      if (HasRivals(path) || !FollowRename(path, here, there)) {
         Conflict(path, here.node ? kGoneThere : kGoneHere);
       }
       return std::nullopt;
@@ -222,7 +242,9 @@ class Planner {
     } else if (ours.is_link()) {
       Conflict(path, kBothTargets);
     } else {
-      const auto mode = MergedMode(BaseMode(path), ours.mode, theirs.mode);
+      const bool is_known = ours.mode == theirs.mode || !HasRivals(path);
+      const auto mode = is_known ? MergedMode(BaseMode(path), ours.mode, theirs.mode)
+                                 : std::optional<std::uint32_t>();
       const bool is_others = ours.uid != theirs.uid || ours.gid != theirs.gid;
       if (!mode || is_others) {
         Conflict(path, kBothModes);
@@ -243,6 +265,9 @@ class Planner {
     if (*ours == *theirs) return Add({path, MergeStep::Verdict::kMerge, "", mode});
     auto base = BaseContents(path);
     if (!base) return Conflict(path, BaseMode(path) == 0 ? kBothAdded : kTooLarge);
+    const bool is_back =
+        HasRivals(path) && (WereContents(path, *ours) || WereContents(path, *theirs));
+    if (is_back) return Conflict(path, kNoOneBase);
     if (*theirs == *base) return Add({path, MergeStep::Verdict::kMerge, "", mode});
     if (*ours == *base) return Add({path, MergeStep::Verdict::kTheirs, "", mode});
     if (!IsText(*base) || !IsText(*ours) || !IsText(*theirs)) return Conflict(path, kBinary);

@@ -119,14 +119,14 @@ bool Take(std::string_view* rest, std::vector<std::string>* fields) {
 void Put(std::string* text, const KeptPaths::About& about) {
   PutNumber(text, about.created_ns);
   PutField(text, about.workspace);
-  Put(text, about.checkpoints);
+  Put(text, about.origins);
   Put(text, about.scope.paths());
 }
 
 bool Take(std::string_view* rest, KeptPaths::About* about) {
   std::vector<std::string> paths;
   const bool is_whole = TakeNumber(rest, &about->created_ns) &&
-                        TakeField(rest, &about->workspace) && Take(rest, &about->checkpoints) &&
+                        TakeField(rest, &about->workspace) && Take(rest, &about->origins) &&
                         Take(rest, &paths);
   if (!is_whole || paths.empty()) return is_whole;
   auto scope = PathFilter::Of(paths);
@@ -309,7 +309,7 @@ struct Origins {
     std::vector<PathFilter> scopes;
     for (const Base& each : bases) {
       const KeptPaths::About& about = each.kept->about();
-      if (each.id == id || Contains(about.checkpoints, id)) scopes.push_back(about.scope);
+      if (each.id == id || Contains(about.origins, id)) scopes.push_back(about.scope);
     }
     return scopes;
   }
@@ -405,7 +405,17 @@ bool KeptPaths::IsAt(const Entry& entry, const Spot& spot, const std::string& na
   return file && HasContents(entry, file.value().get());
 }
 
-bool KeptPaths::HasContents(const Entry& entry, int file) const {
+bool KeptPaths::IsSame(const Entry& entry, const KeptPaths& other, const Entry& others) const {
+  if (entry.mode != others.mode || entry.uid != others.uid || entry.gid != others.gid ||
+      entry.target != others.target) {
+    return false;
+  }
+  if (!entry.is_file()) return true;
+  return entry.size == others.size && others.has_contents &&
+         HasContents(entry, other.data_.get(), others.offset);
+}
+
+bool KeptPaths::HasContents(const Entry& entry, int file, std::uint64_t offset) const {
   if (!entry.has_contents) return false;
   std::vector<char> one(kBaseBlock);
   std::vector<char> other(kBaseBlock);
@@ -413,7 +423,7 @@ bool KeptPaths::HasContents(const Entry& entry, int file) const {
     const auto most = std::min<std::uint64_t>(kBaseBlock, entry.size - done);
     const ssize_t kept =
         pread(data_.get(), one.data(), most, static_cast<off_t>(entry.offset + done));
-    const ssize_t now = pread(file, other.data(), most, static_cast<off_t>(done));
+    const ssize_t now = pread(file, other.data(), most, static_cast<off_t>(offset + done));
     if (kept != static_cast<ssize_t>(most) || now != kept ||
         !std::equal(one.begin(), one.begin() + kept, other.begin())) {
       return false;
@@ -426,6 +436,17 @@ bool KeptPaths::HasContents(const Entry& entry, int file) const {
 std::optional<std::string> KeptPaths::ContentsOf(const Entry& entry) const {
   if (!entry.has_contents) return std::nullopt;
   return ReadBytes(data_.get(), entry.offset, entry.size);
+}
+
+Result<std::vector<std::string>> OriginIds(int directory) {
+  const auto names = KeptNames(directory, kBases);
+  if (!names) return names.error();
+  const auto checkpoints = CheckpointIds(directory);
+  if (!checkpoints) return checkpoints.error();
+  std::set<std::string> ids = checkpoints.value();
+  for (const TimedName& name : names.value())
+    ids.insert(name.id);
+  return std::vector<std::string>(ids.begin(), ids.end());
 }
 
 std::optional<Error> StageBase(int directory, const std::string& name,
@@ -520,7 +541,7 @@ Result<bool> DropBasesSince(int directory, const CheckpointRecord& checkpoint) {
     if (!opened) return opened.error();
     const auto kept = KeptPaths::Read(opened.value().get());
     if (!kept) return kept.error();
-    if (kept.value() && Contains(kept.value()->about().checkpoints, checkpoint.id)) {
+    if (kept.value() && Contains(kept.value()->about().origins, checkpoint.id)) {
       had_come = true;
     } else if (auto error = RemoveOwn(directory, Inside(kBases, left))) {
       return *error;
@@ -613,7 +634,7 @@ Result<MergeBase> MergeBase::Of(int one, int other, int state, const std::string
   MergeBase base;
   const auto add = [&base](const Origins::Base& each, const Origins& others) {
     auto scopes = others.ScopesOf(each.id);
-    if (!scopes.empty()) base.bases_.push_back({each.kept, std::move(scopes)});
+    if (!scopes.empty()) base.bases_.push_back({each.id, each.kept, std::move(scopes)});
   };
   for (const Origins::Base& each : ours.value().bases)
     add(each, theirs.value());
@@ -622,6 +643,12 @@ Result<MergeBase> MergeBase::Of(int one, int other, int state, const std::string
   std::sort(base.bases_.begin(), base.bases_.end(), [](const Base& first, const Base& second) {
     return first.kept->about().created_ns > second.kept->about().created_ns;
   });
+  for (std::size_t at = 0; at < base.bases_.size(); ++at) {
+    Base& each = base.bases_[at];
+    each.origins.resize(base.bases_.size());
+    for (std::size_t earlier = at + 1; earlier < base.bases_.size(); ++earlier)
+      each.origins[earlier] = Contains(each.kept->about().origins, base.bases_[earlier].id);
+  }
   const std::uint64_t since = base.bases_.empty() ? 0 : base.bases_.back().kept->about().created_ns;
   const auto replaced = KeptNames(state, kReplaced);
   if (!replaced) return replaced.error();
@@ -642,18 +669,88 @@ bool MergeBase::Base::Has(const std::string& path) const {
                      [&path](const PathFilter& each) { return each.Has(InTree(path)); });
 }
 
-std::optional<MergeBase::Found> MergeBase::Find(const std::string& path) const {
-  const auto base = std::find_if(bases_.begin(), bases_.end(),
-                                 [&path](const Base& each) { return each.Has(path); });
-  const bool has_base = base != bases_.end();
-  if (has_base) {
-    if (const auto* entry = base->kept->Find(path)) return Found{base->kept.get(), entry, false};
+MergeBase::Had MergeBase::HadBy(const Base* base, const std::string& path) const {
+  if (base != nullptr) {
+    if (const auto* entry = base->kept->Find(path)) return {base->kept.get(), entry, false};
   }
   for (const KeptPaths& each : replaced_) {
-    if (has_base && each.about().created_ns <= base->kept->about().created_ns) continue;
-    if (const auto* entry = each.Find(path)) return Found{&each, entry, true};
+    if (base != nullptr && each.about().created_ns <= base->kept->about().created_ns) continue;
+    if (const auto* entry = each.Find(path)) return {&each, entry, true};
   }
-  return std::nullopt;
+  return {};
+}
+
+// Finds what states had at one path. As git's recursive merge: of several last common states, what
+// one has as their own last common state had it counts as unchanged there.
+class MergeBase::Finder {
+ public:
+  Finder(const MergeBase& base, const std::string& path) : base_(base), path_(path) {}
+
+  // One, or several that differ.
+  std::vector<Had> Run(const Set& among) {
+    const auto known = found_.find(among);
+    if (known != found_.end()) return known->second;
+    Set earlier(among.size());
+    for (std::size_t at = 0; at < among.size(); ++at)
+      if (among[at]) Add(base_.bases_[at].origins, &earlier);
+    std::vector<Had> all;
+    Set come(among.size());  // what those that were looked at have come from
+    for (std::size_t at = 0; at < among.size(); ++at) {
+      if (!among[at] || earlier[at]) continue;
+      const Base& each = base_.bases_[at];
+      Join(base_.HadBy(&each, path_), Common(among, come, each.origins), &all);
+      Add(each.origins, &come);
+    }
+    if (all.empty()) all.push_back(base_.HadBy(nullptr, path_));
+    found_.emplace(among, all);
+    return all;
+  }
+
+ private:
+  static void Add(const Set& some, Set* to) {
+    for (std::size_t at = 0; at < some.size(); ++at)
+      if (some[at]) (*to)[at] = true;
+  }
+  static Set Common(Set among, const Set& one, const Set& other) {
+    for (std::size_t at = 0; at < among.size(); ++at)
+      among[at] = among[at] && one[at] && other[at];
+    return among;
+  }
+  static bool AreSame(const Had& one, const Had& other) {
+    if (one.kept == nullptr || other.kept == nullptr) return one.kept == other.kept;
+    return one.kept->IsSame(*one.entry, *other.kept, *other.entry);
+  }
+
+  void Join(const Had& had, const Set& common, std::vector<Had>* all) {
+    const auto is = [](const Had& one) {
+      return [&one](const Had& other) { return AreSame(one, other); };
+    };
+    if (std::any_of(all->begin(), all->end(), is(had))) return;
+    if (!all->empty()) {
+      const std::vector<Had> before = Run(common);
+      if (before.size() == 1 && AreSame(before.front(), had)) return;
+      if (before.size() == 1) std::erase_if(*all, is(before.front()));
+    }
+    all->push_back(had);
+  }
+
+  const MergeBase& base_;
+  const std::string& path_;
+  std::map<Set, std::vector<Had>> found_;
+};
+
+std::optional<MergeBase::Found> MergeBase::Find(const std::string& path) const {
+  Set all(bases_.size());
+  for (std::size_t at = 0; at < bases_.size(); ++at)
+    all[at] = bases_[at].Has(path);
+  std::vector<Had> had = Finder(*this, path).Run(all);
+  const auto first =
+      std::find_if(had.begin(), had.end(), [](const Had& each) { return each.kept != nullptr; });
+  if (first == had.end()) return std::nullopt;
+  Found found{*first, {}};
+  had.erase(first);
+  found.rivals = std::move(had);
+  return found;
 }
 
 void MergeBase::AddPaths(std::set<std::string>* paths) const {

@@ -44,7 +44,7 @@ class KeptPaths {
     std::uint64_t created_ns = 0;           // CLOCK_REALTIME
     std::string workspace;                  // whose paths they are
     PathFilter scope;                       // of other paths nothing is known
-    std::vector<std::string> checkpoints;   // ids of those that the state has come from
+    std::vector<std::string> origins;       // ids of bases and checkpoints it has come from
     std::uint64_t most_bytes = UINT64_MAX;  // of all contents; not kept
   };
 
@@ -62,9 +62,12 @@ class KeptPaths {
   // Whether a tree has at a spot, of this name in its directory, what the entry says.
   bool IsAt(const Entry& entry, const Spot& spot, const std::string& name) const;
 
-  // Whether a file that is open for reading has the contents of the entry; false where they were
-  // not kept, or can't be read.
-  bool HasContents(const Entry& entry, int file) const;
+  // Whether others, which were kept elsewhere, say the same. False where contents were not kept.
+  bool IsSame(const Entry& entry, const KeptPaths& other, const Entry& others) const;
+
+  // Whether a file that is open for reading has the contents of the entry, from `offset` on; false
+  // where they were not kept, or can't be read.
+  bool HasContents(const Entry& entry, int file, std::uint64_t offset = 0) const;
   // nullopt where they were not kept, or can't be read.
   std::optional<std::string> ContentsOf(const Entry& entry) const;
 
@@ -76,13 +79,11 @@ class KeptPaths {
 
 // The merge bases of a transaction (gitglossary(7)): states that its own has come from. Each was
 // that of some transaction when another one was forked from it, or when it was merged. Two have
-// come from the same states where both have a base of the same id, and any of these may be the
-// third side of a merge of the two: nothing that it makes is taken for unchanged by mistake. What
-// such a base tells nothing of was as on the host.
+// come from the same states where both have a base of the same id, or one has it and the other one
+// a base that has come from it. What such a base tells nothing of was as on the host.
 //
 // A transaction that goes back to a checkpoint has that state as a base, by the checkpoint's id,
-// where others have come from one of its later states: those have come from the checkpoint too, as
-// the base of the later state tells, which they keep.
+// where others have come from one of its later states: those have come from the checkpoint too.
 //
 //   bases/
 //     TIME-ID/     what the transaction had changed; it was added at TIME (CLOCK_REALTIME, ns)
@@ -94,6 +95,9 @@ class KeptPaths {
 //
 // What is missing makes more conflicts, never fewer. `directory`: a transaction's, open for
 // reading; one thread at a time, with the locks of all transactions that are named.
+
+// The ids of a transaction's bases and checkpoints: what its state has come from.
+Result<std::vector<std::string>> OriginIds(int directory);
 
 // Writes down what `tree` has at each change, for AddStagedBase, by a name of the caller's; and at
 // `others`, paths at which a tree that has not changed them may differ from the host.
@@ -142,28 +146,38 @@ void TidyReplaced(int state, const std::string& workspace, std::optional<std::ui
 // The third side of a merge of two transactions. Movable, one owner, any thread.
 class MergeBase {
  public:
-  // Reads the bases of both, and has those that both have come from: the one has it, and the other
-  // one too, or has its checkpoint, or a base that has come from that. Without any there is nothing
-  // at all: the host's files are in its place.
+  // Reads the bases of both. Without any that both have come from there is nothing at all: the
+  // host's files are in its place.
   static Result<MergeBase> Of(int one, int other, int state, const std::string& workspace);
 
-  struct Found {
-    const KeptPaths* kept;
-    const KeptPaths::Entry* entry;
-    bool is_hosts;  // what the host had: no base tells of the path
+  // What a state had at a path.
+  struct Had {
+    const KeptPaths* kept = nullptr;  // nullptr: as the host has it
+    const KeptPaths::Entry* entry = nullptr;
+    bool is_hosts = false;  // what the host had: no base tells of the path
   };
-  // By the latest base that tells of the path; without one, as it was before all commits and undos
-  // that are known. nullopt: as the host has it.
+  struct Found : Had {
+    std::vector<Had> rivals;  // what other states had there that are as late: none is the base
+  };
+  // By the base that has come from all the others; without one, as it was before all commits and
+  // undos that are known. Where several are as late, by the one that has changed the path since
+  // they parted. nullopt: as the host has it.
   std::optional<Found> Find(const std::string& path) const;
   // All paths at which there may be something else than on the host.
   void AddPaths(std::set<std::string>* paths) const;
 
  private:
+  using Set = std::vector<bool>;  // of bases, by their places
   struct Base {
+    std::string id;
     std::shared_ptr<const KeptPaths> kept;
     std::vector<PathFilter> scopes;  // of the paths where the other one has come from it
+    Set origins = {};                // of those that it has come from
     bool Has(const std::string& path) const;
   };
+  class Finder;
+  Had HadBy(const Base* base, const std::string& path) const;
+
   std::vector<Base> bases_;          // the latest first
   std::vector<KeptPaths> replaced_;  // the first first
 };

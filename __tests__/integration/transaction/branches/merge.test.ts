@@ -361,6 +361,51 @@ describeBackends("a merge", (openTransaction) => {
     await runner.close();
   });
 
+  test("from several common states starts from the one that has changed the path", async () => {
+    const { transaction, runner } = await openTransaction(twenty());
+    const aside = await transaction.fork();
+    await run(transaction, "echo 1 > gone; echo 1 > both; echo 1 > other.txt");
+    const fork = await transaction.fork();
+    await run(aside, "echo 1 > aside");
+    for (const each of [transaction, fork]) await each.merge(aside);
+    await run(fork, "rm gone both; echo other > other.txt");
+    await run(transaction, "echo 2 > both");
+    await expect(transaction.merge(fork)).rejects.toMatchObject({ paths: ["both"] });
+    const { merged } = await transaction.merge(fork, { onConflict: "ours" });
+    expect(merged).toEqual(["gone", "other.txt"]);
+    expect((await run(transaction, "ls gone; cat both other.txt")).out).toBe("2\nother");
+    await runner.close();
+  });
+
+  test("from several common states takes none of them for unchanged where they differ", async () => {
+    const { transaction, runner } = await openTransaction(twenty());
+    const [one, other, ours, theirs] = await transaction.fork({ count: 4 });
+    if (!one || !other || !ours || !theirs) throw new Error("four forks");
+    const both = "dir/in.txt text.txt";
+    await run(one, `echo one > new; sed -i 's/line 1$/by one/' ${both}`);
+    await run(other, `echo other > new; sed -i 's/line 20$/by the other/' ${both}`);
+    for (const [each, onConflict] of [
+      [ours, "ours"],
+      [theirs, "theirs"],
+    ] as const) {
+      await each.merge(one);
+      expect((await each.merge(other, { onConflict })).conflicts).toMatchObject([{ path: "new" }]);
+    }
+    await run(ours, `sed -i 's/line 7$/ours/' ${both}`);
+    await run(theirs, "sed -i 's/line 14$/theirs/' text.txt; sed -i '20s/.*/line 20/' dir/in.txt");
+    await expect(ours.merge(theirs)).rejects.toMatchObject({
+      paths: ["dir/in.txt", "new"],
+      reasons: expect.arrayContaining([
+        { path: "dir/in.txt", reason: expect.stringMatching(/different contents/) as string },
+      ]) as object,
+    });
+    expect((await ours.merge(theirs, { paths: ["text.txt"] })).merged).toEqual(["text.txt"]);
+    expect((await run(ours, "sed -n '1p;7p;14p;20p' text.txt")).out).toBe(
+      "by one\nours\ntheirs\nby the other",
+    );
+    await runner.close();
+  });
+
   test("after an undo starts from what the commit had left on the host when both parted", async () => {
     const { transaction, runner } = await openTransaction(twenty());
     await run(transaction, "echo 1 > made; rm other.txt");

@@ -163,7 +163,7 @@ TEST_F(MergeBaseTest, IsNoneWhenItIsDamagedDroppedOrUnshared) {
 TEST_F(MergeBaseTest, IsTheCheckpointThatTheOneWentBackToAndTheOtherHasComeFrom) {
   place_.Write("tree/one", "later");
   KeptPaths::About about = About(5);
-  about.checkpoints = {kCheckpoint};
+  about.origins = {kCheckpoint};
   ASSERT_FALSE(StageBase(Own().get(), "x", about, {ChangeAt("one")}, Tree()));
   Share(Add("x"));
   EXPECT_EQ(Found("one"), "later");
@@ -194,7 +194,7 @@ TEST_F(MergeBaseTest, IsACheckpointsStateWhereTheOtherHasTakenALaterOne) {
   const auto paths = PathFilter::Of({"two"});
   ASSERT_TRUE(paths);
   KeptPaths::About about = About(5, paths.value());
-  about.checkpoints = {kCheckpoint};
+  about.origins = {kCheckpoint};
   const std::vector<Change> changes = {ChangeAt("one"), ChangeAt("two")};
   ASSERT_FALSE(StageBase(Own().get(), "x", about, changes, Tree()));
   Share(Add("x"));
@@ -205,6 +205,32 @@ TEST_F(MergeBaseTest, IsACheckpointsStateWhereTheOtherHasTakenALaterOne) {
   ASSERT_TRUE(AddStagedBase(Own().get(), "own", &checkpoint));
   EXPECT_EQ(Found("two"), "1");
   EXPECT_EQ(Found("one"), "none");
+}
+
+TEST_F(MergeBaseTest, OfSeveralIsTheOneThatHasChangedThePathSinceTheyParted) {
+  std::uint64_t created_ns = 0;
+  const auto add = [&](const char* text, const std::vector<std::string>& origins) {
+    place_.Write("tree/one", text);
+    KeptPaths::About about = About(++created_ns);
+    about.origins = origins;
+    EXPECT_FALSE(StageBase(Own().get(), "x", about, {ChangeAt("one")}, Tree()));
+    const std::string id = Add("x");
+    Share(id);
+    return id;
+  };
+  const auto rivals = [&] { return Base().Find("one")->rivals.size(); };
+  const std::string parted = add("0", {});
+  const std::string one = add("1", {parted});
+  const std::string other = add("0", {parted});
+  EXPECT_EQ(Found("one"), "1");
+  EXPECT_EQ(rivals(), 0U);
+  const std::string same = add("1", {parted});
+  EXPECT_EQ(rivals(), 0U);
+  const std::string third = add("2", {parted});
+  EXPECT_EQ(rivals(), 1U);
+  add("0", {parted, one, other, same, third});
+  EXPECT_EQ(Found("one"), "0");
+  EXPECT_EQ(rivals(), 0U);
 }
 
 TEST_F(MergeBaseTest, WhatACommitHasReplacedIsTheBaseOfWhatWasAsOnTheHost) {
