@@ -135,8 +135,8 @@ class CopyScan {
     }
     for (const auto& [path, baseline] : ledger_.baselines) {
       if (failed()) break;
-      if (baseline.host && path != kTopPath && seen_.count(&baseline) == 0)
-        ScanRemoved(path, baseline);
+      const bool is_gone = baseline.host && path != kTopPath && seen_.count(&baseline) == 0;
+      if (is_gone && manifest_.copies.count(path) != 0) ScanRemoved(path, baseline);
     }
     while (!failed() && !hidden_.empty()) {
       const std::string path = std::move(hidden_.back());
@@ -152,7 +152,8 @@ class CopyScan {
   }
 
  private:
-  // What is known of a path of the copy as it was made; nullptr: nothing.
+  // What is known of a path that the copy has had from the host; nullptr: nothing. A baseline alone
+  // is of a merge that was not done, or that a rollback has taken back: the copy has never had it.
   struct Known {
     const Baseline* baseline = nullptr;
     const HostFile* host = nullptr;
@@ -170,11 +171,12 @@ class CopyScan {
 
   Known Find(const std::string& path) const {
     Known known;
-    const auto baseline = ledger_.baselines.find(path);
     const auto copy = manifest_.copies.find(path);
+    if (copy == manifest_.copies.end()) return known;
+    known.copy = &copy->second;
+    const auto baseline = ledger_.baselines.find(path);
     if (baseline != ledger_.baselines.end()) known.baseline = &baseline->second;
     if (known.baseline != nullptr && known.baseline->host) known.host = &*known.baseline->host;
-    if (copy != manifest_.copies.end()) known.copy = &copy->second;
     return known;
   }
 

@@ -61,6 +61,21 @@ std::optional<Error> CopyCaches(int from, int to) {
   return std::nullopt;
 }
 
+// A copy has from now on what the other one had from the host: as if it had been changed at once.
+void AddTaken(const std::vector<std::string>& paths, const Ledger& ledger, CopyManifest* manifest) {
+  for (const std::string& path : paths) {
+    const auto baseline = ledger.baselines.find(path);
+    if (baseline == ledger.baselines.end()) continue;
+    HostFile attributes;  // of no file that there is: inode 0
+    if (baseline->second.host) {
+      attributes.mode = baseline->second.host->mode;
+      attributes.uid = baseline->second.host->uid;
+      attributes.gid = baseline->second.host->gid;
+    }
+    manifest->copies.emplace(path, attributes);
+  }
+}
+
 }  // namespace
 
 Result<std::string> Transaction::Fork() {
@@ -273,7 +288,8 @@ void Transaction::TakeBaselines(const Ledger& others, const ScannedTree& host,
   for (const std::string& path : paths) {
     const auto theirs = others.baselines.find(path);
     const auto own = ledger->baselines.find(path);
-    if (own != ledger->baselines.end()) {
+    const bool is_own = !copy_ || copy_->manifest().copies.contains(path);
+    if (own != ledger->baselines.end() && is_own) {
       const bool is_other =
           theirs != others.baselines.end() && theirs->second.host != own->second.host;
       own->second.is_suspect |=
@@ -313,7 +329,8 @@ std::optional<Error> Transaction::Merge(Transaction& other, const MergeRequest& 
   Ledger ledger = ledger_;
   TakeBaselines(other.ledger_, trees.value().lower, paths, &ledger);
   if (copy_) {
-    // Before the files: a death in between leaves conflicts, never a change that hides one.
+    // Before the files: a death in between leaves conflicts, never a change that hides one. Until
+    // the manifest has a path too, which comes with the files, its baseline is none.
     if (auto error = directory_.KeepLedger(ledger)) return error;
     ledger_ = ledger;
   }
@@ -325,9 +342,9 @@ std::optional<Error> Transaction::Merge(Transaction& other, const MergeRequest& 
   const auto fill = [&](int next) -> Result<std::string> {
     const ScannedTree& from = trees.value().upper;
     if (copy_) {
-      const auto manifest =
-          CopyOnceMore(from, ChangedBy::kCommands, next, &copy_->manifest(), rewritten);
+      auto manifest = CopyOnceMore(from, ChangedBy::kCommands, next, &copy_->manifest(), rewritten);
       if (!manifest) return manifest.error();
+      AddTaken(paths, ledger, &*manifest);
       if (auto error = ApplyMerge(request, theirs.value().tree, next)) return *error;
       return WithFileSystems(directory_.file_systems(), EncodeManifest(manifest.value()));
     }

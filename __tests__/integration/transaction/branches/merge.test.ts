@@ -1,6 +1,6 @@
 /** What becomes of two branches: they are compared, merged three ways and adopted. */
 
-import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { setTimeout } from "node:timers/promises";
 import { expect, test } from "vitest";
@@ -456,6 +456,31 @@ describeBackends("a merge", (openTransaction) => {
     await transaction.commit({ paths: ["made"] });
     expect(readFileSync(join(workspace, "other.txt"), "utf8")).toBe("host\n");
     expect(readFileSync(join(workspace, "made"), "utf8")).toBe("new\n");
+    await runner.close();
+  });
+
+  test("of what the host has made since, taken back, removes nothing of the host's", async () => {
+    const { transaction, workspace, runner, state } = await openTransaction(twenty());
+    for (const name of ["later", "gone"]) writeFileSync(join(workspace, name), "host\n");
+    await pastTick();
+    const other = await runner.openTransaction({
+      directory: state,
+      backend: transaction.backend,
+    });
+    await run(other, "echo edited > later; echo edited > gone");
+    const { id } = await transaction.checkpoint();
+    await transaction.merge(other);
+    await transaction.rollback(id);
+    expect(await transaction.changes()).toEqual([]);
+    await transaction.merge(other);
+    await run(transaction, "rm gone"); // the control
+    expect(await transaction.changes()).toMatchObject([
+      { path: "gone", kind: "deleted" },
+      { path: "later", kind: "modified" },
+    ]);
+    await transaction.commit();
+    expect(existsSync(join(workspace, "gone"))).toBe(false);
+    expect(readFileSync(join(workspace, "later"), "utf8")).toBe("edited\n");
     await runner.close();
   });
 
