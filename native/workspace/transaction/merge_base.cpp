@@ -265,11 +265,7 @@ std::optional<Error> TakeLeft(int directory, const std::string& staged) {
 }
 
 // The files by whose names other transactions share a base: its list, and those of later states.
-struct SharedFile {
-  dev_t device = 0;
-  ino_t inode = 0;
-  auto operator<=>(const SharedFile&) const = default;
-};
+using SharedFile = std::pair<dev_t, ino_t>;
 
 // Counts for each such file of a base the names that it has elsewhere.
 Result<std::set<SharedFile>> CountOthers(int base, std::map<SharedFile, nlink_t>* others) {
