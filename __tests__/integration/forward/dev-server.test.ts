@@ -1,6 +1,6 @@
 /** A development server in a sandbox without a network, in a real browser: it reloads the page when a file changes. */
 
-import { writeFileSync } from "node:fs";
+import { renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 
@@ -34,17 +34,27 @@ server.on("upgrade", (request, socket) => {
   clients.add(tell);
   socket.on("error", () => {}).on("close", () => clients.delete(tell));
 });
-watch("page.html", () => { for (const tell of clients) tell(); });
+watch(".", (_, name) => { if (name === "page.html") for (const tell of clients) tell(); });
 server.listen(${kPort}, "127.0.0.1");
 `;
 
 const kListen = {
-  WebSocket: `new WebSocket("ws://" + location.host + "/socket").onmessage = () => location.reload();`,
-  "a stream of events": `new EventSource("/events").onmessage = () => location.reload();`,
+  WebSocket: `new WebSocket("ws://" + location.host + "/socket")`,
+  "a stream of events": `new EventSource("/events")`,
 };
 
+/** It says when it listens: what changes before that is told to nobody. */
 const page = (text: string, how: keyof typeof kListen) =>
-  `<!doctype html><title>page</title><p>${text}</p><script>${kListen[how]}</script>`;
+  `<!doctype html><title>page</title><p>${text}</p><script>const changes = ${kListen[how]};
+  changes.onmessage = () => location.reload();
+  changes.onopen = () => { document.body.insertAdjacentHTML("beforeend", "<p>listening</p>"); };</script>`;
+
+/** At once: half of a page has no script. */
+function write(workspace: string, text: string): void {
+  const whole = join(workspace, "page.html");
+  writeFileSync(`${whole}.new`, text);
+  renameSync(`${whole}.new`, whole);
+}
 
 describeInBrowser("a development server in a sandbox", () => {
   useBrowser();
@@ -53,16 +63,18 @@ describeInBrowser("a development server in a sandbox", () => {
     "reloads the page when a file changes, by %s",
     async (how) => {
       const workspace = tempDirectory();
-      writeFileSync(join(workspace, "page.html"), page("one", how));
+      write(workspace, page("one", how));
       const runner = new BubblewrapNativeRunner({ shadowDir: workspace, prewarm: 0 });
       const live = await runner.spawn({ argv: [...kNodeInSandbox, "-e", kDevServer] });
       await live.waitForPort(kPort);
       const forward = await live.forward(kPort);
       const shown = await pageOf(forward.url);
       await shown.getByText("one").waitFor();
+      await shown.getByText("listening").waitFor();
       for (const text of ["two", "three"]) {
-        writeFileSync(join(workspace, "page.html"), page(text, how));
+        write(workspace, page(text, how));
         await shown.getByText(text, { exact: true }).waitFor();
+        await shown.getByText("listening").waitFor();
       }
       const byName = await pageOf(`http://app.localhost:${forward.port}/`);
       await byName.getByText("three").waitFor();

@@ -13,7 +13,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
-import { describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 
 import { eventually } from "../../support/waits.js";
 import { BubblewrapNativeRunner, type BubblewrapNativeRunnerOptions } from "../support/package.js";
@@ -30,6 +30,10 @@ const listing = (root: string) =>
   }).stdout;
 
 describeUnless(whyNoRoot, "root: { directory }", () => {
+  beforeAll(() => {
+    process.env.SHELL = "/usr/bin/fish"; // some hosts have none
+  });
+
   test.each(kWayNames)("is the file system of %s, which can't write it", async (name) => {
     const root = madeRoot();
     const before = listing(root);

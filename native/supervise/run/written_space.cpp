@@ -309,8 +309,14 @@ std::optional<Error> WrittenSpace::AddVolume(const std::string& path, Descriptor
   if (fstatvfs(directory.get(), &state) != 0)
     return SystemError(("statvfs " + path).c_str(), errno);
   const auto is_same = [&state](const Volume& volume) { return volume.id == state.f_fsid; };
-  if (std::ranges::any_of(volumes_, is_same) || volumes_.size() == kMostVolumes)
-    return std::nullopt;
+  if (std::ranges::any_of(volumes_, is_same)) return std::nullopt;
+  if (volumes_.size() == kMostVolumes) {
+    return Error{ErrorCode::kSetup,
+                 "limits.writeBytes and limits.reserveBytes can't be kept here: what commands may "
+                 "write is on more than " +
+                     std::to_string(kMostVolumes) + " file systems",
+                 "leave both out, or mount fewer writable places"};
+  }
   const std::uint64_t free = state.f_bfree * state.f_frsize;
   volumes_.push_back({std::move(directory), path, state.f_fsid, free, free});
   return std::nullopt;
