@@ -284,4 +284,29 @@ describeSandboxed("after a commit", () => {
     expect(await run(transaction, "cat a.txt second")).toMatchObject({ out: "mine\none" });
     await transaction.discard();
   });
+
+  test.each(["overlay", "copy"] as const)(
+    "an edit in a directory that commands have made anew is a conflict (%s)",
+    async (backend) => {
+      const workspace = project();
+      mkdirSync(join(workspace, "made"));
+      for (const name of ["x", "other"]) writeFileSync(join(workspace, "made", name), "host\n");
+      const { transaction, runner } = await openTransaction(workspace, {}, backend);
+      await run(transaction, "rm -r made");
+      await run(transaction, "mkdir made; echo n > made/new");
+      await pastTick();
+      writeFileSync(join(workspace, "made/x"), "edited by the host\n");
+      await pastTick();
+      await run(transaction, "echo mine > made/x; echo mine > made/other");
+      const conflicts = (await transaction.changes()).filter(({ conflict }) => conflict);
+      expect(conflicts.map(({ path }) => path)).toContain("made/x");
+      expect(conflicts.map(({ path }) => path)).not.toContain("made/other"); // the control
+      await expect(transaction.commit()).rejects.toMatchObject({
+        code: "ERR_TRANSACTION_CONFLICT",
+      });
+      expect(readFileSync(join(workspace, "made/x"), "utf8")).toBe("edited by the host\n");
+      await transaction.discard();
+      await runner.close();
+    },
+  );
 });

@@ -152,7 +152,9 @@ class Look {
       // After the name: what has just gone has changed it by now.
       const auto parent = Taken(lower.Look(""));
       if (!parent) return;
-      Note(path, now, *host, *parent, lower);
+      // Where a directory of the commands hides the host's, they have seen nothing of it since.
+      const std::uint64_t since = is_hiding ? SinceAbove(ledger_, path) : since_ns_;
+      Note(path, now, *host, *parent, lower, since);
     }
     if (now.is_directory()) {
       waiting_.push_back({std::move(path), is_hiding});
@@ -169,7 +171,8 @@ class Look {
   }
 
   void Note(const std::string& path, const Node& now, const std::optional<Node>& host,
-            const std::optional<Node>& parent, const ScannedDirectory& lower) {
+            const std::optional<Node>& parent, const ScannedDirectory& lower,
+            std::uint64_t since_ns) {
     Baseline baseline;
     baseline.since_ns = since_ns_;
     const bool parent_changed = !parent || MayBeSince(parent->changed_ns, since_ns_);
@@ -177,9 +180,10 @@ class Look {
       baseline.is_suspect = parent_changed && !now.is_whiteout();
     } else {
       baseline.host = *host;
+      baseline.since_ns = since_ns;
       const bool is_merged = host->is_directory() && now.is_directory();
       const bool is_as_it_was = is_merged && !parent_changed && now.HasSameAttributes(*host);
-      baseline.is_suspect = MayBeSince(host->changed_ns, since_ns_) && !is_as_it_was;
+      baseline.is_suspect = MayBeSince(host->changed_ns, since_ns) && !is_as_it_was;
       baseline.contents = ContentsToNote(lower, std::string(SplitPath(path).name), *host);
     }
     // One without the contents that it should have would hide the host's changes after a resume.
