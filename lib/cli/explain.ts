@@ -148,7 +148,7 @@ function mounted({ mounts }: RuntimeConfig["bubblewrap"], mode: "ro" | "rw"): st
 const withDevices = (devices: readonly string[] = []) =>
   devices.length === 0 ? "" : `; devices: ${devices.join(" ")}`;
 
-/** What commands have as system: paths of the host, or another root. */
+/** Names the system that commands see: paths of the host, or another root. */
 function systemOf({ root, roBinds }: RuntimeConfig["bubblewrap"]): readonly string[] {
   if (root === undefined) return roBinds;
   if ("directory" in root) return [`${root.directory} (at /)`];

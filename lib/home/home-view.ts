@@ -11,7 +11,7 @@ import type {
   SandboxRoot,
 } from "../../types/public.js";
 import { areStillSilent, findSilentMounts, isSilent } from "../answering-path.js";
-import { RootImage } from "../image/root-image.js";
+import { RootImage, type RootOfImage } from "../image/root-image.js";
 import { loadAddon } from "../native.js";
 import { kBubblewrap, kLandlock } from "../options.js";
 import { covers } from "../paths.js";
@@ -332,7 +332,7 @@ function variablesOfRoot(root: SandboxRoot, image: Record<string, string>): Reco
 /** Keeps a runner's view. */
 export class HomeSource {
   readonly #options: HomeOptions;
-  readonly #image: RootImage | undefined;
+  #image: RootImage | undefined;
   #shape: Shape | undefined;
   #basis: Basis | undefined;
   #view: NativeHomeView | undefined;
@@ -346,19 +346,19 @@ export class HomeSource {
   constructor(options: HomeOptions, ofTransaction?: TransactionHome) {
     this.#options = options;
     this.#ofTransaction = ofTransaction;
-    const { root } = options;
-    const image = typeof root === "object" && root !== null && "image" in root ? root : undefined;
-    this.#image = image && new RootImage(image.image, image.tag);
   }
 
   /** Unpacks the image of `root`; see {@link RootImage}. */
   ready(hasWaited: boolean): Promise<void> | undefined {
-    return this.#image?.ready(hasWaited);
+    const { root } = this.#options;
+    if (root === undefined || !("image" in root)) return undefined;
+    this.#image ??= RootImage.of(root);
+    return this.#image.ready(this, hasWaited);
   }
 
-  /** The image may be pruned from now on: no sandbox is made any more. */
+  /** Gives the image of `root` back, which may be pruned then: no sandbox is made any more. */
   async release(): Promise<void> {
-    await this.#image?.release();
+    await this.#image?.release(this);
   }
 
   /**
@@ -426,7 +426,7 @@ export class HomeSource {
   }
 
   #make(shape: Shape, env: Env, stamps: Map<string, string>): NativeHomeView {
-    const image = this.#image?.state;
+    const image = this.#imageOf(shape);
     if (image !== undefined && "failure" in image) return image;
     const home = shape.placeOf(env);
     if (home !== undefined && "failure" in home) return home;
@@ -477,6 +477,11 @@ export class HomeSource {
     const link = home && inside.link(passwdHome());
     if (link) view.link = link;
     return view;
+  }
+
+  #imageOf({ root }: Shape): RootOfImage | undefined {
+    if (root === undefined || !("image" in root)) return undefined;
+    return (this.#image ?? RootImage.of(root)).state;
   }
 
   /** Adds the caches to the view; returns the variables by which tools find them. */

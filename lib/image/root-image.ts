@@ -4,6 +4,9 @@ import { ImageError } from "../errors.js";
 import { type UsedImage, useImage } from "./unpack-image.js";
 import type { ImageConfig } from "./unpack-thread.js";
 
+/** The option that names an image. */
+type RootChoice = { image: string; tag?: string | undefined };
+
 /** Where it is unpacked and what it says of itself, or why there is none. */
 export type RootOfImage =
   | { directory: string; config: ImageConfig }
@@ -19,22 +22,32 @@ function failureOf(error: unknown): RootOfImage {
   return { failure, fix: (error instanceof ImageError && error.fix) || "" };
 }
 
-/** One image for one runner: all of its sandboxes have the same, whatever its reference means later. */
+/** The images in use, by the options that name them: what derives from a runner has the runner's. */
+const known = new WeakMap<object, RootImage>();
+
+/**
+ * One image for one runner and its transactions: all of their sandboxes have the same, whatever its reference means later.
+ */
 export class RootImage {
-  readonly #image: string;
-  readonly #tag: string | undefined;
+  readonly #choice: RootChoice;
+  readonly #users = new Set<object>();
   #used: UsedImage | undefined;
   #state: RootOfImage = kNotYet;
   #unpacking: Promise<void> | undefined;
   readonly #ending = new AbortController();
 
-  /** Does nothing yet. */
-  constructor(image: string, tag: string | undefined) {
-    this.#image = image;
-    this.#tag = tag;
+  private constructor(choice: RootChoice) {
+    this.#choice = choice;
   }
 
-  /** What is known now. */
+  /** Returns the image of an option; does nothing yet. @param choice the same object means the same image. */
+  static of(choice: RootChoice): RootImage {
+    const image = known.get(choice) ?? new RootImage(choice);
+    known.set(choice, image);
+    return image;
+  }
+
+  /** The image's directory, or the reason why there is none yet. */
   get state(): RootOfImage {
     return this.#state;
   }
@@ -42,9 +55,11 @@ export class RootImage {
   /**
    * Unpacks it unless that is done; undefined: nothing to wait for. Never rejects: the state says what went wrong, and a
    * later call tries again.
+   * @param user keeps the image until it releases it.
    * @param hasWaited the caller has waited for this already, and takes a failure.
    */
-  ready(hasWaited: boolean): Promise<void> | undefined {
+  ready(user: object, hasWaited: boolean): Promise<void> | undefined {
+    this.#users.add(user);
     if (this.#used !== undefined || this.#ending.signal.aborted) return undefined;
     if (this.#unpacking === undefined) {
       if (hasWaited && this.#state !== kNotYet) return undefined;
@@ -59,7 +74,8 @@ export class RootImage {
   async #unpack(): Promise<void> {
     const { signal } = this.#ending;
     try {
-      const used = await useImage({ image: this.#image, tag: this.#tag }, { signal });
+      const { image, tag } = this.#choice;
+      const used = await useImage({ image, tag }, { signal });
       if (signal.aborted) return used.release();
       this.#used = used;
       abandoned.register(this, used, this);
@@ -69,8 +85,11 @@ export class RootImage {
     }
   }
 
-  /** Ends the unpacking, and lets others prune it. No sandbox may be made after that. */
-  async release(): Promise<void> {
+  /** Gives the image back. The last user ends the unpacking, and lets others prune it. */
+  async release(user: object): Promise<void> {
+    this.#users.delete(user);
+    if (this.#users.size > 0) return;
+    if (known.get(this.#choice) === this) known.delete(this.#choice);
     this.#ending.abort();
     await this.#unpacking;
     this.#state = kNotYet;

@@ -59,7 +59,7 @@ export type Ready = (hasWaited?: boolean, isRun?: boolean) => Promise<void> | un
 /** Knows what sandboxes show of the user's home and tools: the same object as long as that is the same. */
 export type HomeKeeper = {
   current(): NativeHomeView;
-  /** What has to be done before `current` knows it; undefined: nothing. Never rejects. */
+  /** Prepares what `current` needs; undefined: nothing to wait for. Never rejects. */
   ready?(hasWaited: boolean): Promise<void> | undefined;
   /** No sandbox is made any more. */
   release?(): Promise<void>;

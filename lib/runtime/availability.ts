@@ -90,7 +90,7 @@ async function whyNoRoot(
   try {
     const options = { shadowDir, envPolicy: "clean" } as const;
     const runner = kind.makeRunner(outsideOfWorkspace(config), options, []);
-    // Whether it is there or not: only the sandbox has to be made.
+    // The program need not be there: only the sandbox has to be made.
     const { outcome } = await runner.exec({ argv: ["/bin/true"] });
     return outcome.kind === "setup-failed" ? outcome : undefined;
   } finally {
@@ -165,9 +165,10 @@ export type ClonesProof = {
 };
 
 async function proveInClone(
-  config: RuntimeConfig,
+  asked: RuntimeConfig,
   runners: BubblewrapNativeRunner[],
 ): Promise<ClonesProof> {
+  const config = withHostRoot(asked);
   const grants = bubblewrapKind.grants(config);
   if (grants === undefined) return { state: "unused", reason: "nothing is confined", probes: [] };
   let cold: string | undefined;

@@ -148,10 +148,6 @@ function systemOf({ bubblewrap }: RuntimeConfig) {
   };
 }
 
-/** What commands may read of the host in the place of its own root. */
-const readableSystem = ({ root, roBinds }: RuntimeConfig["bubblewrap"]) =>
-  root === undefined ? roBinds : "directory" in root ? [root.directory] : [];
-
 /** The runner's own rule: with the default paths, the host's tools. */
 function tools(
   asked: SandboxTools | undefined,
@@ -182,7 +178,7 @@ export const bubblewrapKind: RuntimeKind = {
   policy: (config) => [config.bubblewrap, networkOf(config), config.required],
   grants: (config) => ({
     readable: [
-      ...readableSystem(config.bubblewrap),
+      ...config.bubblewrap.roBinds,
       ...config.bubblewrap.mounts.map(({ hostPath }) => hostPath),
       ...shownBy(config.bubblewrap.extraArgs, /^--(ro-|dev-)?bind(-try)?$/),
     ],

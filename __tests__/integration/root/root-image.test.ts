@@ -115,6 +115,24 @@ describeUnless(whyNoRoot, "root: { image }", () => {
     expect(new ImageStore().list().map(({ isUsed }) => isUsed)).toEqual([false, false]);
   });
 
+  test("stays the same for a runner and its transactions, whatever is in its place later", async () => {
+    const replaced = tempDirectory("replaced");
+    writeLayout(replaced, [{ layers: [layerOfRoot()] }]);
+    const runner = runnerOf({ image: replaced });
+    expect(await outOf(runner, "cat /etc/os-release")).toBe(`${kRelease}\n`);
+    const other = madeTar([{ name: "etc/os-release", data: "ID=other\n" }]);
+    writeLayout(replaced, [{ layers: [layerOfRoot(), other] }]);
+    const transaction = await runner.openTransaction({ directory: tempDirectory("state") });
+    const { stdoutText } = await transaction.exec(sh("cat /etc/os-release"));
+    expect(stdoutText).toBe(`${kRelease}\n`);
+    await transaction.discard();
+    expect(await outOf(runner, "cat /etc/os-release")).toBe(`${kRelease}\n`); // it has it still
+    await runner.close();
+    const later = runnerOf({ image: replaced }); // the control
+    expect(await outOf(later, "cat /etc/os-release")).toBe("ID=other\n");
+    await later.close();
+  });
+
   test("can't be pruned while a runner has it", async () => {
     const runner = runnerOf({ image: layout, tag: "two" });
     await runner.exec(sh("true"));

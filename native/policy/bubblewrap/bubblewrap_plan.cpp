@@ -302,30 +302,6 @@ void AddDevices(std::vector<Mount>& mounts, const HostFacts& facts) {
   }
 }
 
-// Returns the entries of a root file system of its own.
-std::vector<Mount> RootMounts(const HostFacts& facts) {
-  std::vector<Mount> mounts;
-  mounts.reserve(facts.entries.size());
-  for (const HostFacts::RootEntry& entry : facts.entries) {
-    Mount& mount = mounts.emplace_back();
-    mount.target = entry.path;
-    mount.source = entry.source;
-    switch (entry.kind) {
-      case HostFacts::RootEntry::Kind::kBind:
-        mount.kind = Mount::Kind::kReadOnlyBind;
-        mount.descriptor = entry.descriptor;
-        break;
-      case HostFacts::RootEntry::Kind::kLink:
-        mount.kind = Mount::Kind::kSymlink;
-        break;
-      case HostFacts::RootEntry::Kind::kDirectory:
-        mount.kind = Mount::Kind::kDirectory;
-        break;
-    }
-  }
-  return mounts;
-}
-
 // Adds the sandbox's own file systems, the home, then the read-only binds in their order. A bind of
 // "/" comes first, since it would hide every mount made before it. Returns true if there was one.
 bool AddSystemMounts(std::vector<Mount>& mounts, const std::vector<Mount>& binds,
@@ -376,7 +352,7 @@ BubblewrapPlan PlanBubblewrap(const BubblewrapPolicy& policy, const HostFacts& f
   plan.secrets_masked = is_strict && facts.is_root;
 
   // An own root comes first: the sandbox's file systems and the home are mounted over it.
-  plan.mounts = RootMounts(facts);
+  plan.mounts = facts.root_mounts;
   std::vector<Mount> binds;
   std::copy_if(plan.mounts.begin(), plan.mounts.end(), std::back_inserter(binds),
                [](const Mount& each) { return each.kind == Mount::Kind::kReadOnlyBind; });

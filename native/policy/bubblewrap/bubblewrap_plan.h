@@ -55,6 +55,7 @@ struct Mount {
   bool is_for_all = false;                 // kText, kFile: with --perms, so that others can read it
   bool is_for_owner = false;               // kHome: with --perms, so that others can't look into it
   std::optional<std::size_t> number = {};  // index in the policy's mounts; nullopt: not one of them
+  bool operator==(const Mount&) const = default;
 };
 
 // Returns a step that has no source.
@@ -104,25 +105,12 @@ struct HostFacts {
                                      // target: the link's text or the real path, such that one step
                                      // leads to a real directory
   std::vector<std::string> missing;  // default roBinds that the host lacks
-  // One entry of a root file system of its own: what stands at `path` inside.
-  struct RootEntry {
-    enum class Kind {
-      kBind,       // `source`, a real path of the host, read-only
-      kLink,       // a symbolic link with the text `source`
-      kDirectory,  // one of the sandbox's own, in which later entries and mounts are
-    };
-    Kind kind = Kind::kBind;
-    std::string source;
-    std::string path;
-    int descriptor = -1;  // kBind only
-    bool operator==(const RootEntry&) const = default;
-  };
-  std::string root;                       // its real path; empty: the sandbox shows the host's
-  std::vector<RootEntry> entries;         // of that root, parents before what is in them
-  std::vector<std::string> mounts;        // real host paths of the policy's mounts, one for each
-  std::vector<Link> devices;              // nodes: path: inside; target: the real one on the host
-  std::vector<std::string> device_parts;  // of /sys, shown read-only at their paths
-  std::vector<std::string> secret_files;  // masked with /dev/null
+  std::string root;                  // its real path; empty: the sandbox shows the host's
+  std::vector<Mount> root_mounts;    // what that root has, parents before what is in them
+  std::vector<std::string> mounts;   // real host paths of the policy's mounts, one for each
+  std::vector<Link> devices;         // nodes: path: inside; target: the real one on the host
+  std::vector<std::string> device_parts;         // of /sys, shown read-only at their paths
+  std::vector<std::string> secret_files;         // masked with /dev/null
   std::vector<std::string> secret_directories;   // masked with an empty tmpfs
   std::vector<std::string> unowned_directories;  // masked: programs refuse files of nobody there
   std::vector<NameFile> name_files;              // with a network by domain, or an own root

@@ -37,6 +37,13 @@ inline bool EqualIgnoringCase(std::string_view a, std::string_view b) {
                     [](char x, char y) { return AsciiLower(x) == AsciiLower(y); });
 }
 
+// Takes what is before the separator, or all, and the separator with it.
+inline std::string_view TakeUntil(std::string_view* rest, char separator) {
+  const std::string_view taken = rest->substr(0, rest->find(separator));
+  rest->remove_prefix(std::min(taken.size() + 1, rest->size()));
+  return taken;
+}
+
 // True if `text` is UTF-8 by RFC 3629: no surrogates, no overlong forms.
 bool IsUtf8(std::string_view text);
 

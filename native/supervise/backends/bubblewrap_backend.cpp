@@ -458,7 +458,7 @@ std::optional<Error> BubblewrapBackend::LookInside(const Workspace& workspace,
     TRY(CheckUnwritable(root->path, mounts[i].path, "mounts[" + std::to_string(i) + "],"));
   }
   facts->root = root->path;
-  facts->entries = root->entries;
+  facts->root_mounts = root->mounts;
   return std::nullopt;
 }
 
@@ -641,9 +641,9 @@ std::optional<Error> BubblewrapBackend::GiveDescriptors(const CachedPlan& cached
   }
   TRY(GiveCaches(cached.facts, host.caches.get(), launcher, plan));
   auto file = host.root.begin();
-  for (const HostFacts::RootEntry& entry : cached.facts.entries) {
-    if (entry.kind == HostFacts::RootEntry::Kind::kBind)
-      plan->spawn.Give(std::move(*file++), entry.descriptor);
+  for (const Mount& mount : cached.facts.root_mounts) {
+    if (mount.kind == Mount::Kind::kReadOnlyBind)
+      plan->spawn.Give(std::move(*file++), mount.descriptor);
   }
   plan->cache_bytes = cached.tmp_bytes;
   return OrderSpawn(program, cached.text, launcher, policy_.with_proc, plan);

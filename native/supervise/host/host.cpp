@@ -18,6 +18,7 @@
 #include "policy/bubblewrap/bubblewrap_mounts.h"
 #include "policy/denials/grants.h"
 #include "policy/text/path.h"
+#include "policy/text/text.h"
 #include "supervise/host/setup_facts.h"
 #include "supervise/os/descriptor.h"
 #include "supervise/os/file.h"
@@ -335,28 +336,21 @@ namespace {
 constexpr const char* kUsersFile = "/etc/passwd";
 constexpr const char* kGroupsFile = "/etc/group";
 
-// Takes the first of the fields that `separator` ends.
-std::string_view TakeField(std::string_view* rest, char separator) {
-  const std::string_view field = rest->substr(0, rest->find(separator));
-  rest->remove_prefix(std::min(field.size() + 1, rest->size()));
-  return field;
-}
-
 // Returns the name in a line NAME:PASSWORD:ID:… of passwd(5) or group(5); empty if none has the id.
 std::string NameOfId(std::string_view text, std::string_view id) {
   while (!text.empty()) {
-    std::string_view line = TakeField(&text, '\n');
-    const std::string_view name = TakeField(&line, ':');
-    TakeField(&line, ':');
-    if (TakeField(&line, ':') == id) return std::string(name);
+    std::string_view line = TakeUntil(&text, '\n');
+    const std::string_view name = TakeUntil(&line, ':');
+    TakeUntil(&line, ':');
+    if (TakeUntil(&line, ':') == id) return std::string(name);
   }
   return "";
 }
 
 bool HasName(std::string_view text, std::string_view name) {
   while (!text.empty()) {
-    std::string_view line = TakeField(&text, '\n');
-    if (TakeField(&line, ':') == name) return true;
+    std::string_view line = TakeUntil(&text, '\n');
+    if (TakeUntil(&line, ':') == name) return true;
   }
   return false;
 }

@@ -100,11 +100,11 @@ class RootLayout {
   }
 
  private:
-  using Kind = HostFacts::RootEntry::Kind;
+  using Kind = Mount::Kind;
 
   std::optional<Error> AddEntry(int directory, const std::string& name, const std::string& path,
                                 const std::vector<const RootPlace*>& places) {
-    // What is mounted there makes its own place.
+    // Leaves out the place of a mount, which the mount makes itself.
     if (std::any_of(places.begin(), places.end(),
                     [&path](const RootPlace* place) { return place->path == path; })) {
       return std::nullopt;
@@ -131,20 +131,20 @@ class RootLayout {
     if (type == S_IFLNK) {
       auto text = ReadLink(directory, name);
       if (!text) return SystemError(("readlink " + root_->path + path).c_str(), errno);
-      return AddEntry({.kind = Kind::kLink, .source = std::move(*text), .path = path});
+      return AddMount({.kind = Kind::kSymlink, .source = std::move(*text), .target = path});
     }
     if (type != S_IFDIR && type != S_IFREG) return std::nullopt;
     Descriptor file(openat(directory, name.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
     if (!file.valid()) return SystemError(("open " + root_->path + path).c_str(), errno);
     root_->files.push_back(std::move(file));
-    return AddEntry({.kind = Kind::kBind,
+    return AddMount({.kind = Kind::kReadOnlyBind,
                      .source = root_->path + path,
-                     .path = path,
+                     .target = path,
                      .descriptor = next_descriptor_++});
   }
 
   std::optional<Error> AddDirectory(const std::string& path) {
-    return AddEntry({.kind = Kind::kDirectory, .source = "", .path = path});
+    return AddMount(OnTarget(Kind::kDirectory, path));
   }
 
   // Adds a directory where the root has something else above a place.
@@ -156,16 +156,16 @@ class RootLayout {
     return AddDirectory(path);
   }
 
-  std::optional<Error> AddEntry(HostFacts::RootEntry entry) {
-    if (root_->entries.size() >= kMostRootEntries) {
-      const std::string above = ParentOf(entry.path);
+  std::optional<Error> AddMount(Mount mount) {
+    if (root_->mounts.size() >= kMostRootEntries) {
+      const std::string above = ParentOf(mount.target);
       return RefusedRoot(named_,
                          "has more than " + std::to_string(kMostRootEntries) +
                              " entries to mount one by one, " + "since what has to be mounted in " +
                              above + " has no place there",
                          "create the place of the mount in that directory, or mount elsewhere");
     }
-    root_->entries.push_back(std::move(entry));
+    root_->mounts.push_back(std::move(mount));
     return std::nullopt;
   }
 

@@ -19,9 +19,9 @@ struct RootPlace {
 // A directory of the host that stands in the place of its root file system, pinned when the run
 // started.
 struct OpenedRoot {
-  std::string path;  // with links resolved
-  std::vector<HostFacts::RootEntry> entries;
-  std::vector<Descriptor> files;  // O_PATH, of the entries that are bound, in their order
+  std::string path;               // with links resolved
+  std::vector<Mount> mounts;      // parents before what is in them
+  std::vector<Descriptor> files;  // O_PATH, of the mounts that bind something, in their order
 };
 
 // Lays out the root at `directory` (option `root`) such that each of the places can be mounted upon

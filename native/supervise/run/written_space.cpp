@@ -68,13 +68,6 @@ struct FileNumberHash {
   }
 };
 
-// Takes what is before the separator, or all, and the separator with it.
-std::string_view TakeUntil(std::string_view* rest, char separator) {
-  const std::string_view taken = rest->substr(0, rest->find(separator));
-  rest->remove_prefix(std::min(taken.size() + 1, rest->size()));
-  return taken;
-}
-
 // Takes the next field of a line of /proc, which blanks separate.
 std::string TakeField(std::string_view* line) {
   while (line->starts_with(' '))

@@ -15,7 +15,7 @@ namespace native_runner {
 namespace {
 
 namespace fs = std::filesystem;
-using Kind = HostFacts::RootEntry::Kind;
+using Kind = Mount::Kind;
 
 class RootDirectoryTest : public testing::Test {
  protected:
@@ -37,13 +37,13 @@ class RootDirectoryTest : public testing::Test {
     failure_ = root ? "" : root.error().message;
     if (!root) return layout;
     std::size_t bound = 0;
-    for (const HostFacts::RootEntry& entry : root.value().entries) {
-      std::string& what = layout[entry.path];
-      if (entry.kind == Kind::kLink) what = entry.source;
-      if (entry.kind != Kind::kBind) continue;
+    for (const Mount& mount : root.value().mounts) {
+      std::string& what = layout[mount.target];
+      if (mount.kind == Kind::kSymlink) what = mount.source;
+      if (mount.kind != Kind::kReadOnlyBind) continue;
       what = "bind";
-      EXPECT_EQ(entry.descriptor, 10 + static_cast<int>(bound++));
-      EXPECT_EQ(entry.source, root.value().path + entry.path);
+      EXPECT_EQ(mount.descriptor, 10 + static_cast<int>(bound++));
+      EXPECT_EQ(mount.source, root.value().path + mount.target);
     }
     EXPECT_EQ(bound, root.value().files.size());
     return layout;
