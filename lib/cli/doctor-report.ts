@@ -208,7 +208,9 @@ async function proveSecrets(config: RuntimeConfig): Promise<SecretsProof> {
   const host = "native-runner.invalid";
   const value = randomBytes(16).toString("hex");
   const secrets = [{ name: "NATIVE_RUNNER_DOCTOR", value, hosts: [host] }];
-  const bubblewrap = { ...config.bubblewrap, network: { allow: [host], secrets } };
+  // With the host's files: another root may have neither a shell nor grep.
+  const network = { allow: [host], secrets };
+  const bubblewrap = { ...config.bubblewrap, root: undefined, network };
   try {
     return await withFolder(async (shadowDir) => {
       const options = { shadowDir, envPolicy: "clean" as const, prewarm: 0 };

@@ -92,6 +92,7 @@ async function whyNoRoot(
     const runner = kind.makeRunner(outsideOfWorkspace(config), options, []);
     // The program need not be there: only the sandbox has to be made.
     const { outcome } = await runner.exec({ argv: ["/bin/true"] });
+    if (runner instanceof BubblewrapNativeRunner) await runner.close();
     return outcome.kind === "setup-failed" ? outcome : undefined;
   } finally {
     await rm(shadowDir, { recursive: true, force: true });

@@ -245,6 +245,17 @@ describeUnless(whyNoRoot, "root: { image }", () => {
       expect(explained.status).toBe(0);
     });
 
+    test("does not keep doctor from its proofs, where it has no shell", () => {
+      const config = join(tempDirectory(), "config.json");
+      const empty = tempDirectory("empty-root");
+      writeFileSync(config, JSON.stringify({ bubblewrap: { root: { directory: empty } } }));
+      const { stdout } = run("doctor", "--config", config, "--json");
+      const report = JSON.parse(stdout);
+      const found = report.runtimes.find(({ name }: { name: string }) => name === "bubblewrap");
+      expect(found).toMatchObject({ state: "available", secrets: { state: "proved" } });
+      expect(found.clones.state).toBe("proved");
+    });
+
     test("is --root for a directory", () => {
       const root = madeRoot();
       const ran = run(
