@@ -238,7 +238,6 @@ CommitEnd Try(const CommitDirectory& directory, int host, int upper,
     if (auto still = directory.Drop(kDone)) return Failed(std::move(*still));
     return GiveUp(directory, *sites, plan, {false, std::move(*error)});
   }
-  static_cast<void>(directory.Drop(kPlan));  // otherwise the next open finds that it was done
   return end;
 }
 
@@ -329,6 +328,14 @@ bool IsCommitPending(int transaction) {
   if (!directory.value()) return false;
   const auto is_there = directory.value()->Holds(kPlan);
   return !is_there || is_there.value();
+}
+
+void ForgetPlan(int transaction) {
+  const auto directory = CommitDirectory::Open(transaction);
+  if (!directory || !directory.value()) return;
+  const auto is_done = directory.value()->Holds(kDone);
+  // Otherwise the next open does it.
+  if (is_done && is_done.value()) static_cast<void>(directory.value()->Drop(kPlan));
 }
 
 bool HasCommit(int transaction) {

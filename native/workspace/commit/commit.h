@@ -18,7 +18,8 @@ namespace native_runner {
 // The files of a commit in the transaction's directory:
 //
 //   commit/
-//     plan     the journal of the commit or undo that is under way; removed at its end
+//     plan     the journal of the commit or undo that is under way; removed once the transaction
+//              has noted on disk what it has left (ForgetPlan, ForgetUndone)
 //     begun    the begun operations of `plan` after a death, while they are taken back
 //     done     the journal of the last commit, with the host's files as it has left them
 //     undone   in place of `plan` after the last commit was taken back: everything can be removed
@@ -52,12 +53,17 @@ struct CommitEnd {
 //
 // `copies`: the manifest if `upper` is a copy of the workspace, which stays as it is; else nullptr,
 // and the committed files leave `upper`, except those whose contents are given.
-// `has_earlier_overlay`: see PlanOptions.
+// `has_earlier_overlay`: see PlanOptions. The caller notes what a commit that was done has left, and
+// then calls ForgetPlan: after a death in between, RecoverCommit has it noted.
 CommitEnd CommitChanges(int transaction, int host, int upper, const std::vector<Change>& changes,
                         const Ledger& ledger, const CopyManifest* copies = nullptr,
                         const GivenContents& contents = {}, bool has_earlier_overlay = false);
 
-// Takes the last commit back. A conflict if the host has changed a file that it wrote.
+// Removes the plan of a commit that was done.
+void ForgetPlan(int transaction);
+
+// Takes the last commit back. A conflict if the host has changed a file that it wrote. As for a
+// commit, ForgetUndone comes after the caller's notes.
 CommitEnd UndoCommit(int transaction, int host, int upper);
 
 // True if a commit exists that could be taken back.

@@ -289,8 +289,10 @@ Result<Transaction::CommitResult> Transaction::CommitEnded(const Trees& trees,
       directory_.descriptor(), trees.lower.root(), trees.upper.root(), result.committed, ledger_,
       copy_ ? &copy_->manifest() : nullptr, parts.value(), !copy_ && !earlier_.AreGone());
   if (!copy_ && !end.failed) FollowLeft(trees.lower, end.touched, result.left, &ledger_);
-  static_cast<void>(Refresh(end, trees));
-  // A ledger that could not be kept reports more conflicts later, never fewer.
+  const auto unkept = Refresh(end, trees);
+  // An overlay's ledger that could not be kept reports more conflicts later, never fewer. A copy's
+  // would not tell of what is removed later: the commit stays pending, for the next open to note.
+  if (!end.failed && (!unkept || !copy_)) ForgetPlan(directory_.descriptor());
   if (!end.failed) {
     LeaveParts(result.committed, parts.value(), &result.left);
     result.committed = std::move(told);

@@ -113,8 +113,10 @@ class ChangedProject {
     CommitRequest request;
     request.paths = paths;
     const auto chosen = ChooseChanges(changes.value(), request).chosen;
-    return CommitChanges(State().get(), HostTop().get(), UpperTop().get(), chosen, ledger, nullptr,
-                         contents);
+    end = CommitChanges(State().get(), HostTop().get(), UpperTop().get(), chosen, ledger, nullptr,
+                        contents);
+    if (!end.failed) ForgetPlan(State().get());
+    return end;
   }
   CommitEnd Undo() const {
     CommitEnd end = UndoCommit(State().get(), HostTop().get(), UpperTop().get());

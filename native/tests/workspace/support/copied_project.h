@@ -76,8 +76,10 @@ class CopiedProject {
 
   CommitEnd Commit() const {
     const auto chosen = ChooseChanges(Changes(), CommitRequest()).chosen;
-    return CommitChanges(State().get(), HostTop().get(), UpperTop().get(), chosen, copied_.ledger,
-                         &copied_.manifest);
+    CommitEnd end = CommitChanges(State().get(), HostTop().get(), UpperTop().get(), chosen,
+                                  copied_.ledger, &copied_.manifest);
+    if (!end.failed) ForgetPlan(State().get());
+    return end;
   }
   CommitEnd Undo() const {
     CommitEnd end = UndoCommit(State().get(), HostTop().get(), UpperTop().get());

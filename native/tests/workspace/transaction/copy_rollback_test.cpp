@@ -1,4 +1,5 @@
-// A transaction that is a copy, taken back to a checkpoint: also by who takes it up after a death.
+// A transaction that is a copy, taken back to a checkpoint or committed: also by who takes it up
+// after a death.
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
@@ -50,6 +51,11 @@ class CopyRollbackTest : public testing::Test {
       const std::string path = DescriptorPath(kept->root.get()) + "/" + name;
       fs::create_directories(fs::path(path).parent_path());
       std::ofstream(path) << text;
+    }
+    static void Remove(const Transaction& transaction, const std::string& name) {
+      const auto kept = transaction.workspace()->Enter();
+      ASSERT_TRUE(kept);
+      ASSERT_TRUE(fs::remove(DescriptorPath(kept->root.get()) + "/" + name));
     }
 
     Overlay at;
@@ -209,6 +215,42 @@ TEST_F(CopyRollbackTest, IsDoneOrNotBegunAfterADeath) {
   }
   EXPECT_GE(done, 10 / StepsApart(7));
   EXPECT_GT(not_begun, 30 / StepsApart(7));
+}
+
+// What a commit has brought is the host's, and so what the copy has had from it: that it is removed
+// later is a change, also where the commit was the last thing that its process did.
+TEST_F(CopyRollbackTest, TellsOfWhatIsRemovedAfterADeathInACommit) {
+  int committed = 0;
+  int not_begun = 0;
+  for (int step = 1; step < kMostSteps; step += StepsApart(1)) {
+    const Project project;
+    const Prepared prepared = Prepare(project);
+    CommitRequest request;
+    request.paths = std::move(PathFilter::Of({"dir/new"}).value());
+    const Stepped stepped = RunToStep(
+        [&] {
+          auto opened = Transaction::Resume(project.Options(), prepared.id);
+          if (!opened || !(*opened)->Commit(request)) _exit(1);
+        },
+        step, Kill);
+    if (!stepped.is_traced) GTEST_SKIP() << "no process can be traced here";
+    if (!stepped.was_reached) break;
+    const auto transaction = project.Resume(prepared.id);
+    ASSERT_TRUE(transaction) << step;
+    const bool was_committed = fs::exists(project.at.Host("dir/new"));
+    ASSERT_EQ(Reported(transaction.get()), was_committed ? "a b same! " : prepared.after) << step;
+    Project::Remove(*transaction, "dir/new");
+    ASSERT_EQ(Reported(transaction.get()), was_committed ? "a b dir/new same! " : "a b same! ")
+        << step;
+    (was_committed ? committed : not_begun) += 1;
+    if (was_committed) {
+      ASSERT_TRUE(transaction->Commit(request)) << step;
+      ASSERT_FALSE(fs::exists(project.at.Host("dir/new"))) << step;
+    }
+    ASSERT_FALSE(transaction->Discard()) << step;
+  }
+  EXPECT_GT(committed, 10 / StepsApart(1));
+  EXPECT_GT(not_begun, 10 / StepsApart(1));
 }
 
 TEST_F(CopyRollbackTest, ThatFailsTellsOfNoOtherChanges) {
