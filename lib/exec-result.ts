@@ -139,6 +139,7 @@ export function resultOf(report: NativeReport): SandboxedExecResult {
     kill: report.kill,
   };
   if (report.coldReason !== undefined) audit.coldReason = report.coldReason;
+  if (report.namespaces !== undefined) audit.namespaces = report.namespaces;
   if (report.cwd !== undefined) audit.cwd = report.cwd;
   if (report.connections !== undefined) audit.connections = report.connections;
   if (report.connectionsOmitted > 0) audit.connectionsOmitted = report.connectionsOmitted;

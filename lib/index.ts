@@ -102,6 +102,7 @@ export type {
   SandboxedAuditRecord,
   SandboxedExecResult,
   SandboxProcess,
+  SandboxNamespaces,
   SandboxStart,
   Secret,
   SecretValue,

@@ -33,6 +33,7 @@ import type {
   Outcome,
   PoolState,
   SandboxedExecResult,
+  SandboxNamespaces,
   SandboxStart,
   ShellStateReport,
   TerminalSize,
@@ -211,6 +212,7 @@ export interface NativeReport {
   teardownMs: number;
   start: SandboxStart;
   coldReason: string | undefined;
+  namespaces: SandboxNamespaces | undefined;
   kill: KillProof | null;
   shellState: ShellStateReport | undefined;
   connections: NetworkConnection[] | undefined;

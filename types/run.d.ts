@@ -139,6 +139,13 @@ export type Usage = {
  */
 export type SandboxStart = "cold" | "cloned" | "prewarmed" | "session";
 
+/**
+ * The namespaces of a run's sandbox. "new": all were made for it. "reused": a cloned sandbox before it had its
+ * network namespace, without connections to anything (`network: "deny"`), and left nothing in it; all others
+ * were made for it.
+ */
+export type SandboxNamespaces = "new" | "reused";
+
 /** The audit record of one run. Survives `JSON.stringify`. */
 export type NativeAuditRecord = {
   /** Distinguishes the record from other kinds. */
@@ -180,6 +187,8 @@ export type NativeAuditRecord = {
   start?: SandboxStart | undefined;
   /** Why a run that could have been cloned was cold. */
   coldReason?: string | undefined;
+  /** Whether another sandbox had the network namespace before. */
+  namespaces?: SandboxNamespaces | undefined;
   /** True if the sandbox was created, or at least begun, before the command was known. */
   prewarmed?: boolean | undefined;
   /** Set if processes had to be killed; null otherwise. */
@@ -310,6 +319,8 @@ export type SandboxedAuditRecord = {
   start: SandboxStart;
   /** Why a run was cold although its runner clones (`clone: "auto"`), as a clause; absent otherwise. */
   coldReason?: string;
+  /** See {@link SandboxNamespaces}; absent if the sandbox shares the host's network. */
+  namespaces?: SandboxNamespaces;
   /** True if `start` is "prewarmed". */
   prewarmed: boolean;
   /**

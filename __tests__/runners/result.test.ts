@@ -35,6 +35,7 @@ const kReport: NativeReport = {
   teardownMs: 0,
   start: "cold",
   coldReason: undefined,
+  namespaces: undefined,
   kill: null,
   shellState: undefined,
   connections: undefined,

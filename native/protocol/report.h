@@ -87,7 +87,9 @@ struct Report {
   std::uint32_t no_clone = 0;       // kRefused: 1 = a clone could not be made; no order was read
   std::uint32_t killed = 0;         // kExited: 1 = a process of the tree had to be killed
   std::uint32_t lease_expired = 0;  // kExited: 1 = the lease ended the command or its start
-  std::uint64_t at_ns = 0;          // CLOCK_MONOTONIC: end of the command (kExited), else now
+  std::uint32_t used_network = 0;   // kReady: 1 = another clone had the network namespace before
+  std::uint32_t reserved = 0;
+  std::uint64_t at_ns = 0;  // CLOCK_MONOTONIC: end of the command (kExited), else now
   std::uint64_t user_cpu_us = 0;
   std::uint64_t system_cpu_us = 0;
   std::uint64_t peak_memory_bytes = 0;  // largest resident set of any one process of the tree

@@ -50,7 +50,16 @@ describePromises(
 function comparable(result: SandboxedExecResult): unknown {
   const { usage, stdout, stderr, audits, ...rest } = result;
   const records = audits.map((audit) => {
-    const { durationMs, usage: used, timing, start, coldReason, prewarmed, ...record } = audit;
+    const {
+      durationMs,
+      usage: used,
+      timing,
+      start,
+      coldReason,
+      namespaces,
+      prewarmed,
+      ...record
+    } = audit;
     expect(durationMs).toBeGreaterThan(0);
     expect(used).toEqual(usage);
     const { setupMs, commandMs, teardownMs } = timing;

@@ -26,7 +26,18 @@ const kMebibyte = 2 ** 20;
 function comparable(result: SandboxedExecResult): unknown {
   const { usage, stdout, stderr, audits, ...rest } = result;
   const records = audits.map(
-    ({ durationMs, usage: used, layers, argv, cwd, timing, start, coldReason, ...record }) => {
+    ({
+      durationMs,
+      usage: used,
+      layers,
+      argv,
+      cwd,
+      timing,
+      start,
+      coldReason,
+      namespaces,
+      ...record
+    }) => {
       expect(durationMs).toBeGreaterThan(0);
       expect(used).toEqual(usage);
       return { ...record, hasArgv: argv.length > 0 };

@@ -138,6 +138,7 @@ describeBackends("a transaction", (openTransaction, backend) => {
           argv,
           start,
           coldReason,
+          namespaces,
           transaction: _in,
           ...record
         }) => ({

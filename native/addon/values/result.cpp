@@ -195,6 +195,12 @@ const char* NameOf(SandboxStart start) {
   return "session";
 }
 
+// "": it has no network namespace of its own.
+std::string NamespacesOf(const RunResult& result) {
+  if (!result.record.layers.Has(Layer::kNetworkNamespace)) return "";
+  return result.has_used_network ? "reused" : "new";
+}
+
 // A run's result on its way to JavaScript, and what makes values of it.
 struct ReportSource {
   ValueBuilder& builder;
@@ -259,6 +265,7 @@ constexpr auto kReportFields = std::to_array<ReportField>({
     {"teardownMs", [](Of of) { return of.Milliseconds(of.timing().teardown_us); }},
     {"start", [](Of of) { return of.builder.String(NameOf(of.result.start)); }},
     {"coldReason", [](Of of) { return of.TextOrUndefined(of.result.cold_reason); }},
+    {"namespaces", [](Of of) { return of.TextOrUndefined(NamespacesOf(of.result)); }},
     {"kill", [](Of of) { return MakeKill(of.builder, of.result.kill); }},
     {"shellState", [](Of of) { return MakeShellState(of.builder, of.result.shell); }},
     {"connections", [](Of of) { return MakeConnections(of.builder, of.result.connections); }},

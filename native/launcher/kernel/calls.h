@@ -320,15 +320,21 @@ inline long Clone(unsigned long flags, void* stack_end, int (*function)(void*), 
 }
 // As fork(2), with new namespaces of these `kinds`, in the cgroup whose directory is open as
 // `cgroup`, unless that is -1 (clone3(2), Linux 5.3; cgroups since 5.7). Returns 0 in the new
-// process. The struct is the kernel's of version 2, which older headers lack.
-inline long Fork(std::uint64_t kinds, int cgroup) {
+// process. The struct is the kernel's of version 2, which older headers lack. `pidfd`, if given,
+// gets one of the new process.
+inline long Fork(std::uint64_t kinds, int cgroup, int* pidfd = nullptr) {
   constexpr std::uint64_t kIntoCgroup = 0x200000000;  // CLONE_INTO_CGROUP
+  constexpr std::uint64_t kPidfd = 0x1000;            // CLONE_PIDFD
   struct {
     std::uint64_t flags, pidfd, child_tid, parent_tid, exit_signal, stack, stack_size, tls, set_tid,
         set_tid_size, cgroup;
   } arguments{};
   arguments.flags = kinds;
   arguments.exit_signal = SIGCHLD;
+  if (pidfd != nullptr) {
+    arguments.flags |= kPidfd;
+    arguments.pidfd = reinterpret_cast<std::uint64_t>(pidfd);
+  }
   if (cgroup >= 0) {
     arguments.flags |= kIntoCgroup;
     arguments.cgroup = static_cast<std::uint64_t>(cgroup);

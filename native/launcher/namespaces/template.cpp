@@ -13,6 +13,7 @@
 #include "launcher/kernel/text.h"
 #include "launcher/layers/layers.h"
 #include "launcher/namespaces/namespaces.h"
+#include "launcher/namespaces/used_networks.h"
 #include "protocol/identity.h"
 #include "protocol/order.h"
 #include "protocol/report.h"
@@ -89,6 +90,7 @@ struct CloneSteps {
   const char* proc = nullptr;  // path of the template's proc(5)
   bool is_proc_read_only = false;
   bool has_network = false;  // each clone has a network namespace of its own
+  bool listens = false;      // to which something is added that clones don't share
   long outer_uid = 0;        // the template's own ids
   long outer_gid = 0;
   UserMap user;                    // of the user namespace that commands are in
@@ -138,9 +140,15 @@ bool TakeLine(const char** text, Line* line) {
 
 class Taker {
  public:
-  Taker(const CloneSteps& steps, const CloneRequest& request, int proc, const HostChannel& control,
-        Refusal* refusal)
-      : steps_(steps), request_(request), proc_(proc), control_(control), refusal_(refusal) {}
+  // `has_used`: the clone is in a network namespace that was used before.
+  Taker(const CloneSteps& steps, const CloneRequest& request, bool has_used, int proc,
+        const HostChannel& control, Refusal* refusal)
+      : steps_(steps),
+        request_(request),
+        has_used_(has_used),
+        proc_(proc),
+        control_(control),
+        refusal_(refusal) {}
 
   bool MakeNamespaces() const {
     // Root inside: the owner of devpts' files must be a mapped user.
@@ -148,7 +156,7 @@ class Taker {
       return refusal_->Because(Layer::kUserNamespace, "its ids can't be set");
     }
     unsigned long kinds = CLONE_NEWNS | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWCGROUP;
-    if (steps_.has_network) kinds |= CLONE_NEWNET;
+    if (steps_.has_network && !has_used_) kinds |= CLONE_NEWNET;
     const long result = kernel::Unshare(kinds);
     return result == 0 || refusal_->Because(Layer::kMountNamespace, result);
   }
@@ -177,7 +185,7 @@ class Taker {
       case kStepTerminals:
         return Mount("devpts", text, MS_NOSUID | MS_NOEXEC, "newinstance,ptmxmode=0666,mode=620");
       case kStepNetworkNamespace:
-        return BringUpLoopback(refusal_);
+        return has_used_ || BringUpLoopback(refusal_);
       case kStepLocalBlock:
         return MakeBlockLocal(text, refusal_);
       case kStepListen:
@@ -317,6 +325,7 @@ class Taker {
 
   const CloneSteps& steps_;
   const CloneRequest& request_;
+  bool has_used_;
   int proc_;
   const HostChannel& control_;
   Refusal* refusal_;
@@ -351,6 +360,7 @@ class Taker {
       case kStepLocalBlock:
       case kStepListen:
         if (!read->has_network) return RefuseStep(refusal);
+        read->listens = true;
         break;
       case kStepLeave:
         leaves = ReadLeave(text, read);
@@ -366,9 +376,10 @@ class Taker {
 
 // Runs in the first process of a clone, which has a user and a pid namespace of its own: makes the
 // other namespaces, and takes the steps. `proc`: see MapUser(). False: `refusal` states the reason.
-[[nodiscard]] bool TakeCloneSteps(const CloneSteps& steps, const CloneRequest& request, int proc,
-                                  const HostChannel& control, Refusal* refusal) {
-  const Taker taker(steps, request, proc, control, refusal);
+[[nodiscard]] bool TakeCloneSteps(const CloneSteps& steps, const CloneRequest& request,
+                                  bool has_used, int proc, const HostChannel& control,
+                                  Refusal* refusal) {
+  const Taker taker(steps, request, has_used, proc, control, refusal);
   if (!taker.MakeNamespaces()) return false;
   int before = -1;  // the working directory, where commands start that name none
   for (char** step = steps.steps; *step != nullptr; ++step) {
@@ -417,21 +428,41 @@ long TakeTheirPlaces(const AskedClone& asked) {
   return kernel::Duplicate(asked.at[0], kControlDescriptor);
 }
 
-int BeClone(const CloneSteps& steps, const AskedClone& asked, int proc, int (*run)(HostChannel&)) {
+int BeClone(const CloneSteps& steps, const AskedClone& asked, bool has_used, int proc,
+            int (*run)(HostChannel&)) {
   if (const long result = TakeTheirPlaces(asked); result < 0) {
     RefuseClone(asked.at[0], "cannot place a descriptor", result);
     return 0;
   }
   kernel::SetDefaultAction(SIGCHLD);
   HostChannel control(true);
+  if (has_used) HostChannel::TellOfUsedNetwork();
   Refusal refusal;
   refusal.no_clone = true;
-  if (!TakeCloneSteps(steps, asked.request, proc, control, &refusal)) {
+  if (!TakeCloneSteps(steps, asked.request, has_used, proc, control, &refusal)) {
     control.SendRefused(refusal);
     return 0;
   }
   CloseInheritedDescriptors();
   return run(control);
+}
+
+// Waits for the next request, and uses the time for what later ones need. False: the template can
+// serve no more.
+bool WaitForClone(UsedNetworks* networks) {
+  const auto wait = [](const timespec* most) {
+    pollfd host = {kControlDescriptor, POLLIN, 0};
+    return kernel::Poll(&host, 1, most);
+  };
+  constexpr timespec kAtOnce{};
+  if (wait(&kAtOnce) != 0) return true;
+  if (!networks->Prepare()) return false;
+  for (long most = networks->CloseIdle(); most >= 0; most = networks->CloseIdle()) {
+    constexpr long kSecond = 1'000'000'000;
+    const timespec time = {most / kSecond, most % kSecond};
+    if (wait(&time) != 0) break;
+  }
+  return true;
 }
 
 }  // namespace
@@ -450,12 +481,19 @@ void ServeTemplate(HostChannel& control, const MappedOrder& order, int (*run)(Ho
     return control.SendRefused(refusal);
   }
   kernel::LeaveNoZombies();
+  static UsedNetworks networks;
+  if (steps.has_network && !steps.listens) networks.Begin(proc);
   if (!control.SendReady({})) return;
-  for (AskedClone asked; ReceiveClone(&asked) == NextClone::kAsked; asked.Close()) {
+  for (AskedClone asked; WaitForClone(&networks) && ReceiveClone(&asked) == NextClone::kAsked;
+       asked.Close()) {
+    const bool has_used = networks.Enter();
+    int pidfd = -1;
     // The expensive part runs in the new process, beside its siblings.
-    const long pid = kernel::Fork(CLONE_NEWUSER | CLONE_NEWPID, asked.cgroup);
-    if (pid == 0) kernel::Exit(BeClone(steps, asked, proc, run));
+    const long pid =
+        kernel::Fork(CLONE_NEWUSER | CLONE_NEWPID, asked.cgroup, has_used ? &pidfd : nullptr);
+    if (pid == 0) kernel::Exit(BeClone(steps, asked, has_used, proc, run));
     if (pid < 0) RefuseClone(asked.at[0], "cannot clone a sandbox", pid);
+    if (has_used && !networks.Leave(pidfd)) return;
   }
 }
 

@@ -117,6 +117,7 @@ bool HostChannel::Announce(ReportKind kind, LayerSet enforced) {
   Report report;
   report.kind = kind;
   report.enforced = enforced;
+  report.used_network = has_used_network_ ? 1 : 0;
   report.at_ns = kernel::Now();
   const int pidfd = has_sent_pidfd_ ? -1 : kernel::OpenPidfd(kernel::ProcessId());
   if (pidfd < 0) return (has_sent_pidfd_ || !is_alone_) && Send(report, -1);

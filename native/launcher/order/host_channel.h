@@ -32,6 +32,9 @@ class HostChannel {
   // pidfd.
   explicit HostChannel(bool is_alone) : is_alone_(is_alone) {}
 
+  // From now on each ready command is told to be in a network namespace that was used before.
+  static void TellOfUsedNetwork() { has_used_network_ = true; }
+
   enum class Received { kOrder, kHostGone, kInvalid };
   // Waits for the order. Reports kAwaitingOrder if it has not arrived yet, and installs the
   // descriptors that are sent before it as input or state. kHostGone: also if the host requests an
@@ -80,6 +83,8 @@ class HostChannel {
 
  private:
   bool Announce(ReportKind kind, LayerSet enforced);
+
+  static inline bool has_used_network_ = false;  // a session's commands are children
 
   bool has_sent_pidfd_ = false;
   bool is_alone_ = false;

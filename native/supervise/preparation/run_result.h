@@ -111,6 +111,7 @@ struct RunResult {
   SandboxStart start = SandboxStart::kCold;
   std::string cold_reason;  // kCold: why it could not be a clone, if a clone was possible; else
                             // empty
+  bool has_used_network = false;  // its network namespace was another clone's before
   Kill kill = Kill::kNone;
   RunRecord record;
   std::optional<ShellReport> shell;          // in a shell session

@@ -307,6 +307,7 @@ void Run::OnObserved(std::span<const std::byte> records, std::uint64_t omitted) 
 void Run::OnReady(const Report& report) {
   conclusion_.NoteReady();
   timestamps_.ready = report.at_ns;
+  has_used_network_ = report.used_network != 0;
   RecordEnforced(report.enforced);
   LiveProcess* const live = streams_.live();
   const bool going = (!std::exchange(waits_for_set_up_, false) || StartStreams()) &&
@@ -451,6 +452,7 @@ void Run::Finish() {
   result.timing = TimingOf(timestamps_);
   result.start = start_;
   if (start_ == SandboxStart::kCold) result.cold_reason = std::move(cold_reason_);
+  result.has_used_network = has_used_network_;
   result.kill = conclusion_.FinalKill(sandbox_.get(), timestamps_.kill_asked != 0);
   if (shell_) {
     result.shell = *shell_;

@@ -160,6 +160,7 @@ class Run : public std::enable_shared_from_this<Run>,
   bool is_prewarmed_ = false;  // the sandbox was made before the run
   SandboxStart start_ = SandboxStart::kCold;
   std::string cold_reason_;
+  bool has_used_network_ = false;
   bool waits_for_set_up_ = false;
   int tries_ = 1;  // number of attempts, with this one; earlier ones have run nothing
 };

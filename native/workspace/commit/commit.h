@@ -53,8 +53,8 @@ struct CommitEnd {
 //
 // `copies`: the manifest if `upper` is a copy of the workspace, which stays as it is; else nullptr,
 // and the committed files leave `upper`, except those whose contents are given.
-// `has_earlier_overlay`: see PlanOptions. The caller notes what a commit that was done has left, and
-// then calls ForgetPlan: after a death in between, RecoverCommit has it noted.
+// `has_earlier_overlay`: see PlanOptions. The caller notes what a commit that was done has left,
+// and then calls ForgetPlan: after a death in between, RecoverCommit has it noted.
 CommitEnd CommitChanges(int transaction, int host, int upper, const std::vector<Change>& changes,
                         const Ledger& ledger, const CopyManifest* copies = nullptr,
                         const GivenContents& contents = {}, bool has_earlier_overlay = false);

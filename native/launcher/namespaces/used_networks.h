@@ -1,0 +1,85 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace native_runner {
+
+// The network namespaces of a template that its clones have one after the other: making and
+// taking down one is the dearest step of a clone. Each belongs to the template's own user
+// namespace, so that no command is its root, and has a loopback and nothing else.
+//
+// A clone gets one only if nothing tells it from a new one: no process and no socket is in it, and
+// its counters, routes and flow labels read as when it was made. They are read
+// before the clone is made, once the one before has been gone for as long as the kernel's timers
+// take to send what a multicast group that was left needs (igmp_ifc_start_timer() in
+// net/ipv4/igmp.c). What can't be read is not the same.
+//
+// One process, the template's launcher; static, since its buffers are large.
+class UsedNetworks {
+ public:
+  static constexpr std::size_t kMostKept = 32;
+  static constexpr std::uint32_t kMostUses = 1000;  // of one namespace
+  static constexpr std::uint64_t kMostIdleNs = 10'000'000'000;
+  static constexpr std::uint64_t kOftenNs = 1'000'000'000;  // between two requests
+
+  // Moves the template to a network namespace of its own, which no clone gets. `proc`: a directory of
+  // the template's proc(5). Called if clones have networks of their own, and no listeners.
+  void Begin(int proc);
+
+  // Moves the template to a namespace that nobody has touched. False: there is none, and it is
+  // where it was.
+  bool Enter();
+  // Moves it back. `pidfd`: of the clone that was made meanwhile, which it keeps; or -errno. False:
+  // it can't get back, and must make no other clone.
+  [[nodiscard]] bool Leave(int pidfd);
+
+  // Makes a namespace for later, if clones are asked for often and Enter() has found none. Takes as
+  // long as a clone does. False: as Leave().
+  [[nodiscard]] bool Prepare();
+
+  // Closes those that were not used for long. Returns how long the next one has; -1: there is none.
+  long CloseIdle();
+
+ private:
+  // What a namespace reads as, file by file, without what only its root can change. The key for fast
+  // opens is made once a command listens for them (tcp_fastopen_init_key_once()).
+  static constexpr const char* kFiles[] = {
+      "self/net/netstat",       "self/net/snmp",       "self/net/snmp6",
+      "self/net/dev",           "self/net/sockstat",   "self/net/sockstat6",
+      "self/net/ip6_flowlabel", "self/net/ipv6_route", "self/net/rt6_stats",
+      "sys/net/ipv4/tcp_fastopen_key"};
+  static constexpr std::size_t kFileCount = sizeof kFiles / sizeof kFiles[0];
+  static constexpr std::size_t kMostText = 24'576;
+
+  // Descriptors; 0, which is the template's input: none.
+  struct Network {
+    int at = 0;  // of the namespace; 0: this place is free
+    int files[kFileCount] = {};
+    int user = 0;  // pidfd of the clone that has it
+    std::uint32_t uses = 0;
+    std::uint64_t left_ns = 0;  // when it was last seen to be left
+  };
+  struct Text {
+    std::size_t size = 0;  // 0: it could not be read whole
+    char bytes[kMostText] = {};
+  };
+
+  static void Close(Network* network);
+  static bool IsLeft(Network* network, std::uint64_t now);
+  static void Read(const Network& network, Text* text);
+  bool Make(Network* network);
+  bool IsAsNew(const Network& network);
+
+  int proc_ = 0;
+  int own_ = 0;  // the template's own network namespace; 0: none is used again
+  std::uint64_t rest_ns_ = 0;
+  std::uint64_t asked_ns_ = 0;
+  bool is_wanted_ = false;
+  Network* entered_ = nullptr;
+  Network networks_[kMostKept];
+  Text new_;  // what new ones read as
+  Text now_;
+};
+
+}  // namespace native_runner
