@@ -6,6 +6,7 @@
 #include <iterator>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <thread>
 
 #include "policy/transaction/file_times.h"
@@ -118,6 +119,7 @@ class Scan {
 
   std::vector<Change>& changes() { return changes_; }
   Differences* differences() { return &differences_; }
+  std::vector<std::string>& as_host() { return as_host_; }
   const std::optional<Error>& error() const { return error_; }
 
  private:
@@ -223,7 +225,10 @@ class Scan {
       entry.removed_ns = entry.now->changed_ns;
       entry.now.reset();
     }
-    if (!entry.now && !entry.before) return;
+    if (!entry.now && !entry.before) {
+      as_host_.push_back(std::move(entry.path));
+      return;
+    }
     const Baseline* baseline = Find(entry.path);
     entry.conflict = place.conflict || HostChanged(place, entry, baseline) ||
                      (baseline != nullptr && lower != nullptr && entry.before &&
@@ -272,6 +277,7 @@ class Scan {
     const bool is_same = (is_merged && IsUntouched(*entry.now, known.baseline)) ||
                          (entry.now && entry.before && HasSameContent(entry, *upper, *lower));
     if (!is_same) Add(entry, upper);
+    if (is_same && !is_directory) as_host_.push_back(entry.path);
     if (is_directory || was_directory) {
       const bool conflict = entry.conflict && (!is_merged || IsOther(entry, known.baseline));
       found_.push_back(
@@ -336,6 +342,7 @@ class Scan {
   Differences differences_;
   std::vector<Place> found_;
   std::vector<Change> changes_;
+  std::vector<std::string> as_host_;
   std::optional<Error> error_;
 };
 
@@ -360,15 +367,18 @@ Result<std::vector<Change>> Joined(std::vector<Scan>* scans) {
 // With up to `threads` at once.
 Result<std::vector<Change>> ScanWith(std::size_t threads, const ScannedTree& upper,
                                      const ScannedTree& lower, const Ledger& ledger,
-                                     Differences* known) {
+                                     Differences* known, std::set<std::string>* as_host) {
   std::vector<Scan> scans(threads, Scan(upper, lower, ledger, *known));
   scans.front().Root();
   SharedWork<Place>(scans.front().TakeFound()).Run(&scans);
   auto changes = Joined(&scans);
   if (!changes) return changes;
   Differences found;
-  for (Scan& scan : scans)
+  for (Scan& scan : scans) {
     found.Merge(scan.differences());
+    if (as_host == nullptr) continue;
+    as_host->insert(scan.as_host().begin(), scan.as_host().end());
+  }
   *known = std::move(found);
   return changes;
 }
@@ -376,7 +386,8 @@ Result<std::vector<Change>> ScanWith(std::size_t threads, const ScannedTree& upp
 }  // namespace
 
 Result<std::vector<Change>> ScanChanges(const ScannedTree& upper, const ScannedTree& lower,
-                                        const Ledger& ledger, Differences* known) {
+                                        const Ledger& ledger, Differences* known,
+                                        std::set<std::string>* as_host) {
   Differences none;
   if (known == nullptr) known = &none;
   constexpr unsigned kMostThreads = 4;
@@ -384,10 +395,10 @@ Result<std::vector<Change>> ScanChanges(const ScannedTree& upper, const ScannedT
   // Of those that open what modes shut, one would shut it while another looks.
   const auto open = upper.WhereOpen();
   if (open && threads > 1) {
-    auto changes = ScanWith(threads, open.value(), lower, ledger, known);
+    auto changes = ScanWith(threads, open.value(), lower, ledger, known, as_host);
     if (changes) return changes;
   }
-  return ScanWith(1, upper, lower, ledger, known);
+  return ScanWith(1, upper, lower, ledger, known, as_host);
 }
 
 }  // namespace native_runner

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <map>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -47,13 +48,15 @@ inline constexpr std::size_t kMostChanges = 1'000'000;
 // directory that is no longer shown.
 //
 // `known`: what an earlier scan of the same trees has found; what this one has found takes its
-// place.
+// place. `as_host`: gets the paths, of no directory, that commands have changed and that the host
+// has by now too.
 //
 // kSetup where something can't be read, or there are more than a million changes. Meant for a
 // thread of its own; the trees may change meanwhile, and what is said of a path is then of one
 // moment or another.
 Result<std::vector<Change>> ScanChanges(const ScannedTree& upper, const ScannedTree& lower,
-                                        const Ledger& ledger, Differences* known = nullptr);
+                                        const Ledger& ledger, Differences* known = nullptr,
+                                        std::set<std::string>* as_host = nullptr);
 
 // What commands have changed in a copy of a workspace, in the order of the paths' bytes: as
 // ScanChanges tells it of an overlay. What is as the manifest has it was not changed, and is not

@@ -115,6 +115,7 @@ std::optional<Error> Transaction::FillFork(TransactionDirectory& fork, const Tre
   const Descriptor to(openat(place.value().get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!to.valid()) return SystemError("openat", errno);
   Result<std::vector<Change>> changes = std::vector<Change>();
+  std::set<std::string> others;
   auto own = DuplicateOf(to.get());
   if (!own) return own.error();
   const ScannedTree made(std::move(*own), true);
@@ -131,7 +132,7 @@ std::optional<Error> Transaction::FillFork(TransactionDirectory& fork, const Tre
   } else {
     TreeCopier copier(TreeCopier::Gone::kIsPassedOver);
     if (auto error = copier.Copy(trees.upper, to.get())) return error;
-    changes = ScanChanges(made, trees.lower, ledger_);
+    changes = ScanChanges(made, trees.lower, ledger_, nullptr, &others);
   }
   if (!changes) return changes.error();
   if (auto error = fork.KeepLedger(ledger_)) return error;
@@ -139,9 +140,10 @@ std::optional<Error> Transaction::FillFork(TransactionDirectory& fork, const Tre
   const int at = fork.descriptor();
   const auto about = AboutNow({});
   if (!about) return about.error();
-  const auto others = ReplacedSinceCopied();
-  if (!others) return others.error();
-  auto staged = StageBase(at, id(), about.value(), changes.value(), made, others.value());
+  auto replaced = ReplacedSinceCopied();
+  if (!replaced) return replaced.error();
+  others.merge(*replaced);
+  auto staged = StageBase(at, id(), about.value(), changes.value(), made, others);
   if (staged) return staged;
   if (const auto added = AddStagedBase(at, id()); !added) return added.error();
   TidyBases(from);
@@ -181,13 +183,17 @@ Result<MergeSide> Transaction::SideOf(const Trees& trees) {
   const StopScope scope(&is_stopped_);
   // What the host has by now too is no change of a copy, and another copy may not have it.
   std::vector<Change> as_host;
+  std::set<std::string> own;
+  if (auto error = LookAt(trees)) return *error;
   auto changes = copy_ ? ScanCopy(trees.upper, trees.lower, copy_->manifest(), ledger_, &as_host)
-                       : ScanAll(trees);
+                       : ScanChanges(trees.upper, trees.lower, ledger_, &differences_, &own);
   if (!changes) return changes.error();
   changes->insert(changes->end(), std::make_move_iterator(as_host.begin()),
                   std::make_move_iterator(as_host.end()));
   auto side = Seen();
-  if (side) side->changes = std::move(*changes);
+  if (!side) return side;
+  side->changes = std::move(*changes);
+  side->as_host = std::move(own);
   return side;
 }
 
@@ -272,8 +278,9 @@ Result<MergePlan> Transaction::PlanMerge(Transaction& other, const PathFilter& p
   // First: what they change from now on, planned or not, is a change for the next merge.
   const auto about = other.AboutNow(paths);
   if (!about) return about.error();
-  const auto others = other.ReplacedSinceCopied();
+  auto others = other.ReplacedSinceCopied();
   if (!others) return others.error();
+  others->insert(theirs.as_host.begin(), theirs.as_host.end());
   auto error = StageBase(directory_.descriptor(), other.id(), about.value(), theirs.changes,
                          theirs.tree, others.value());
   if (error) return *error;

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -20,6 +21,8 @@ struct MergeSide {
   std::shared_ptr<const MountedWorkspace> kept;
   ScannedTree tree;
   bool is_copy = false;  // what it has not changed is as the host had it when the copy was made
+  // Paths that an overlay has changed and the host has by now too: no changes, but its own.
+  std::set<std::string> as_host = {};
 };
 
 // What one path needs so that a transaction (ours) has what another one (theirs) has changed since

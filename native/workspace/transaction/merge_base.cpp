@@ -187,7 +187,7 @@ Result<KeptPaths::Entry> EntryAt(const ScannedTree& tree, const std::string& pat
   if (!spot) return spot.error();
   KeptPaths::Entry entry;
   const auto& node = spot.value().node;
-  if (!node) return entry;
+  if (!node || node->is_whiteout()) return entry;  // of an upper directory
   entry = {node->mode, node->uid, node->gid, node->size, 0, false, ""};
   if (node->is_link()) {
     const auto target = spot.value().directory->Target(std::string(SplitPath(path).name));

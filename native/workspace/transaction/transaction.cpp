@@ -466,8 +466,9 @@ std::optional<Error> Transaction::KeepAsBase(const std::string& checkpoint) {
   if (!trees) return trees.error();
   const auto side = SideOf(trees.value());
   if (!side) return side.error();
-  const auto others = ReplacedSinceCopied();
+  auto others = ReplacedSinceCopied();
   if (!others) return others.error();
+  others->insert(side.value().as_host.begin(), side.value().as_host.end());
   auto about = AboutNow({});
   if (!about) return about.error();
   about->created_ns = record.value()->created_ns;

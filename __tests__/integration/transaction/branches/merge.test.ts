@@ -419,6 +419,39 @@ describeBackends("a merge", (openTransaction) => {
     await runner.close();
   });
 
+  // The host has what was committed, and so the other one sees it, without a change of its own.
+  test("takes what was removed since it was committed for a change", async () => {
+    const workspace = twenty();
+    const { runner, transaction } = await openTransaction(workspace);
+    const fork = await transaction.fork();
+    await run(transaction, "echo 1 > dir/new");
+    writeFileSync(join(workspace, "dir/too.txt"), "of the host\n");
+    await transaction.commit();
+    await run(fork, "echo 2 > other.txt");
+    await run(transaction, "rm -r dir");
+    const end = await transaction.merge(fork).catch((error: unknown) => error);
+    // What it removed may have been another file than the host's: then that is for somebody to decide.
+    if (end instanceof Error) expect(end).toMatchObject({ paths: ["dir/new"] });
+    else expect(existsSync(join(workspace, "dir/new"))).toBe(true);
+    expect((await run(transaction, "[ -e dir/new ] || echo gone")).out).toBe("gone");
+    await runner.close();
+  });
+
+  test("takes a file of its own for one, which the host had too when both were the same", async () => {
+    const workspace = twenty();
+    const { runner, transaction: first } = await openTransaction(workspace);
+    await run(first, "echo 1 > new");
+    const one = await first.fork();
+    const other = await first.fork();
+    await first.commit();
+    await other.adopt(one);
+    await first.undo();
+    await run(other, "rm new");
+    await one.merge(other);
+    expect((await run(one, "[ -e new ] || echo gone")).out).toBe("gone");
+    await runner.close();
+  });
+
   test("of siblings, and of a fork's fork, starts where they parted", async () => {
     const { transaction, runner } = await openTransaction(twenty());
     await run(transaction, "sed -i 's/line 1$/common/' text.txt");
