@@ -443,6 +443,7 @@ describeBackends("a merge", (openTransaction) => {
     await run(first, "echo 1 > new");
     const one = await first.fork();
     const other = await first.fork();
+    await run(other, "echo 2 > new");
     await first.commit();
     await other.adopt(one);
     await first.undo();
