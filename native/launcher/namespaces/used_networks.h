@@ -23,8 +23,8 @@ class UsedNetworks {
   static constexpr std::uint64_t kMostIdleNs = 10'000'000'000;
   static constexpr std::uint64_t kOftenNs = 1'000'000'000;  // between two requests
 
-  // Moves the template to a network namespace of its own, which no clone gets. `proc`: a directory of
-  // the template's proc(5). Called if clones have networks of their own, and no listeners.
+  // Moves the template to a network namespace of its own, which no clone gets. `proc`: a directory
+  // of the template's proc(5). Called if clones have networks of their own, and no listeners.
   void Begin(int proc);
 
   // Moves the template to a namespace that nobody has touched. False: there is none, and it is
@@ -42,13 +42,14 @@ class UsedNetworks {
   long CloseIdle();
 
  private:
-  // What a namespace reads as, file by file, without what only its root can change. The key for fast
-  // opens is made once a command listens for them (tcp_fastopen_init_key_once()).
+  // What a namespace reads as, file by file, without what only its root can change. The key for
+  // fast opens is made once a command listens for them (tcp_fastopen_init_key_once()).
   static constexpr const char* kFiles[] = {
-      "self/net/netstat",       "self/net/snmp",       "self/net/snmp6",
-      "self/net/dev",           "self/net/sockstat",   "self/net/sockstat6",
-      "self/net/ip6_flowlabel", "self/net/ipv6_route", "self/net/rt6_stats",
-      "sys/net/ipv4/tcp_fastopen_key"};
+      "self/net/netstat",       "self/net/snmp",
+      "self/net/snmp6",         "self/net/dev",
+      "self/net/sockstat",      "self/net/sockstat6",
+      "self/net/ip6_flowlabel", "self/net/ipv6_route",
+      "self/net/rt6_stats",     "sys/net/ipv4/tcp_fastopen_key"};
   static constexpr std::size_t kFileCount = sizeof kFiles / sizeof kFiles[0];
   static constexpr std::size_t kMostText = 24'576;
 

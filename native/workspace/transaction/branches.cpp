@@ -61,6 +61,25 @@ std::optional<Error> CopyCaches(int from, int to) {
   return std::nullopt;
 }
 
+// A mark of ReplaceChanges: which merge it is. Who reads it does not know what the other one has
+// come from since.
+constexpr std::string_view kMerge = "merge ";
+
+std::string MarkOf(const MergeToSettle& merged) {
+  return std::string(kMerge) + merged.other + " " + merged.base;
+}
+
+std::optional<MergeToSettle> MergeOfMark(std::string_view mark) {
+  if (!mark.starts_with(kMerge)) return std::nullopt;
+  mark.remove_prefix(kMerge.size());
+  const std::size_t space = mark.find(' ');
+  if (space == std::string_view::npos) return std::nullopt;
+  MergeToSettle merged{std::string(mark.substr(0, space)), std::string(mark.substr(space + 1)),
+                       false};
+  if (!IsTransactionId(merged.other) || !IsTransactionId(merged.base)) return std::nullopt;
+  return merged;
+}
+
 // A copy has from now on what the other one had from the host: as if it had been changed at once.
 void AddTaken(const std::vector<std::string>& paths, const Ledger& ledger, CopyManifest* manifest) {
   for (const std::string& path : paths) {
@@ -145,7 +164,9 @@ std::optional<Error> Transaction::FillFork(TransactionDirectory& fork, const Tre
   others.merge(*replaced);
   auto staged = StageBase(at, id(), about.value(), changes.value(), made, others);
   if (staged) return staged;
-  if (const auto added = AddStagedBase(at, id()); !added) return added.error();
+  const auto base = NewId();
+  if (!base) return base.error();
+  if (auto error = AddStagedBase(at, id(), base.value())) return error;
   TidyBases(from);
   if (auto error = ShareBases(from, at, true)) return error;
   if (auto error = ShareBases(at, from, true)) return error;
@@ -332,7 +353,10 @@ std::optional<Error> Transaction::Merge(Transaction& other, const MergeRequest& 
     paths.push_back(each.path);
   for (const auto& each : request.files)
     paths.push_back(each.path);
-  if (paths.empty()) return Settle(other, request.paths);
+  const auto base = NewId();
+  if (!base) return base.error();
+  const MergeToSettle merged{other.id(), base.value(), request.paths.paths().empty()};
+  if (paths.empty()) return Settle(merged, other.directory_.descriptor());
   Ledger ledger = ledger_;
   TakeBaselines(other.ledger_, trees.value().lower, paths, &ledger);
   if (copy_) {
@@ -369,13 +393,14 @@ std::optional<Error> Transaction::Merge(Transaction& other, const MergeRequest& 
     if (error) return *error;
     return WithFileSystems(directory_.file_systems(), EncodeLedger(ledger));
   };
-  auto error = ReplaceChanges(at, directory_.kept_names(), fill);
+  auto error = ReplaceChanges(at, directory_.kept_names(), MarkOf(merged), fill);
   LeaveToSweep();
   if (!error) error = TakeMounted();
   static_cast<void>(Mount());  // where that fails, `Freshen` says why
   if (error) return error;
   // What can't be kept makes more conflicts at the next merge, never fewer.
-  static_cast<void>(Settle(other, request.paths));
+  static_cast<void>(Settle(merged, other.directory_.descriptor()));
+  Settled(at);
   return std::nullopt;
 }
 
@@ -401,18 +426,38 @@ void Transaction::TidyReplacedOf(bool without_own) const {
 }
 
 // Both have come from what the other one had when the merge was planned, and this one from all that
-// it has come from.
-std::optional<Error> Transaction::Settle(const Transaction& other, const PathFilter& paths) const {
+// it has come from. `from`: the other one's directory.
+std::optional<Error> Transaction::Settle(const MergeToSettle& merged, int from) const {
   const int at = directory_.descriptor();
-  const int from = other.directory_.descriptor();
-  TidyBases(at);
-  const auto added = AddStagedBase(at, other.id());
-  if (!added) return added.error();
+  if (auto error = AddStagedBase(at, merged.other, merged.base)) return error;
   // A merge of some paths tells nothing of what the other one came from elsewhere.
-  if (paths.paths().empty()) {
+  if (merged.is_whole) {
     if (auto error = ShareBases(from, at, false)) return error;
   }
-  return ShareBases(at, from, false, added.value());
+  auto error = ShareBases(at, from, false, merged.base);
+  if (!error) TidyBases(at);  // not before: it would count as one that nobody else has
+  return error;
+}
+
+// Notes what a process that has died has done, and had not noted.
+void Transaction::SettleLeft() {
+  const int at = directory_.descriptor();
+  const auto done = ToBeSettled(at);
+  if (!done) return;
+  if (!done.value()) return RestoreDroppedBases(at);
+  const auto merged = MergeOfMark(*done.value());
+  if (merged) {
+    const Descriptor other = directory_.OpenOther(merged->other);
+    if (other.valid()) static_cast<void>(Settle(*merged, other.get()));
+  } else if (IsBaseStaged(at, id())) {
+    const auto checkpoint = FindCheckpoint(*done.value());
+    if (checkpoint && checkpoint.value()) {
+      static_cast<void>(AddStagedBase(at, id(), *checkpoint.value()));
+    }
+  } else if (HasDroppedBases(at)) {
+    static_cast<void>(KeepAsBase(*done.value()));
+  }
+  Settled(at);
 }
 
 }  // namespace native_runner

@@ -247,7 +247,7 @@ std::optional<Error> DropLater(int transaction, const std::string& id) {
 namespace {
 
 constexpr const char* kMark = "rollback";
-constexpr const char* kNoCheckpoint = "none";  // in the mark, where there is none
+constexpr const char* kSettling = "settling";
 
 std::string Next(const char* name) {
   return std::string("next-") + name;
@@ -347,7 +347,7 @@ std::optional<Error> Finish(int transaction, const CheckpointNames& names, const
   }
   if (auto error = DropLater(transaction, id)) return error;
   if (fsync(transaction) != 0) return SystemError("fsync", errno);
-  if (unlinkat(transaction, kMark, 0) != 0) return SystemError("unlinkat", errno);
+  if (auto error = RenameOwn(transaction, kMark, kSettling)) return error;
   // It is done, whatever comes of this: of a mark that a loss of power brings back, nothing.
   static_cast<void>(fsync(transaction));
   return std::nullopt;
@@ -404,10 +404,18 @@ std::optional<Error> RollBackTo(int transaction, const CheckpointNames& names,
 }
 
 std::optional<Error> ReplaceChanges(int transaction, const CheckpointNames& names,
-                                    const FillNext& fill) {
+                                    const std::string& mark, const FillNext& fill) {
   const auto earlier = RecoverRollback(transaction, names);
   if (!earlier) return earlier.error();
-  return Replace(transaction, names, kNoCheckpoint, fill);
+  return Replace(transaction, names, mark, fill);
+}
+
+Result<std::optional<std::string>> ToBeSettled(int transaction) {
+  return ReadWholeFile(transaction, kSettling);
+}
+
+void Settled(int transaction) {
+  static_cast<void>(unlinkat(transaction, kSettling, 0));
 }
 
 std::string NextWork() {

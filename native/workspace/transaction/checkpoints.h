@@ -73,6 +73,8 @@ std::optional<Error> CopyCheckpoints(int transaction, int to, const CheckpointNa
 //   next-upper/ next-ledger   what is to take the place of the ones without "next-"
 //   old-upper/                what was there
 //   rollback                  the checkpoint's id: all of `next-` is there, and on disk
+//   settling                  in its place once it is done, until the caller has noted that
+//   (Settled)
 //
 // and for a copy of the workspace the same of the names that are kept of that. The overlay must not
 // be mounted, and nothing have a place in the copy. Whoever has the transaction's lock may call
@@ -86,9 +88,16 @@ std::optional<Error> RollBackTo(int transaction, const CheckpointNames& names,
 // Makes what a transaction has changed what `fill` makes of it, all or nothing, as RollBackTo does
 // with what a checkpoint has; no checkpoint goes. `fill` gets the empty tree that is to take the
 // place, open for reading, and returns the text of the list that goes with it. Its errors, and
-// those of RollBackTo.
+// those of RollBackTo. `mark`: what ToBeSettled returns then; no id of a checkpoint.
 std::optional<Error> ReplaceChanges(int transaction, const CheckpointNames& names,
+                                    const std::string& mark,
                                     const std::function<Result<std::string>(int tree)>& fill);
+
+// What one of these two was that is done, and that its caller has not noted yet: the checkpoint's
+// id, or the mark. nullopt: nothing.
+Result<std::optional<std::string>> ToBeSettled(int transaction);
+// It is noted.
+void Settled(int transaction);
 
 // Removes the files that one of these two has replaced, which takes as long as there are files. If
 // it is not called, or ends early since IsStopped(), the next of the two does it. Never while one

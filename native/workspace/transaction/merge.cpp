@@ -187,7 +187,8 @@ class Planner {
     if (!found) return changed.count(path) != 0;
     // Of what both have come from, each may have gone back to the one from the other.
     if (!found->rivals.empty()) return true;
-    // Nor is it known what a change that may be a conflict was made of: perhaps of what the host has.
+    // Nor is it known what a change that may be a conflict was made of: perhaps of what the host
+    // has.
     const auto change = changed.find(path);
     if (found->is_hosts && change != changed.end() && change->second->conflict) return true;
     return !found->kept->IsAt(*found->entry, spot, NameOf(path));

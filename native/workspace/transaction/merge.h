@@ -74,6 +74,13 @@ struct MergeRequest {
   PathFilter paths;  // of the plan: what is not of them was not merged
 };
 
+// A merge whose files are in their place. Plain data.
+struct MergeToSettle {
+  std::string other;      // the id of the transaction that was merged
+  std::string base;       // the id that its state gets as a base of both
+  bool is_whole = false;  // of all paths
+};
+
 // Plans a merge, path by path: what one side alone has changed since `base` is taken from it; what
 // both have made the same of is no conflict; contents of two files are merged by lines, modes apart
 // from them; a file that one side has renamed and the other one changed is changed under its new

@@ -463,21 +463,26 @@ std::optional<Error> StageBase(int directory, const std::string& name,
   return WriteNew(directory, kBases, name, about, entries, tree);
 }
 
-Result<std::string> AddStagedBase(int directory, const std::string& name,
-                                  const CheckpointRecord* checkpoint) {
+std::optional<Error> AddStagedBase(int directory, const std::string& name, const std::string& id) {
   const auto names = KeptNames(directory, kBases);
   if (!names) return names.error();
-  auto id = checkpoint != nullptr ? Result<std::string>(checkpoint->id) : NewId();
-  if (!id) return id;
-  const std::uint64_t added_ns =
-      checkpoint != nullptr ? checkpoint->created_ns : NextTime(names.value());
+  const auto is_it = [&id](const TimedName& each) { return each.id == id; };
+  if (std::any_of(names.value().begin(), names.value().end(), is_it)) return std::nullopt;
+  return RenameOwn(directory, Inside(kBases, kNewKept + name),
+                   Inside(kBases, TextOf({NextTime(names.value()), id})));
+}
+
+std::optional<Error> AddStagedBase(int directory, const std::string& name,
+                                   const CheckpointRecord& checkpoint) {
   const std::string staged = Inside(kBases, kNewKept + name);
-  if (checkpoint != nullptr) {
-    if (auto error = TakeLeft(directory, staged)) return *error;
-  }
-  auto error = RenameOwn(directory, staged, Inside(kBases, TextOf({added_ns, *id})));
-  if (error) return *error;
-  return id;
+  if (auto error = TakeLeft(directory, staged)) return error;
+  return RenameOwn(directory, staged,
+                   Inside(kBases, TextOf({checkpoint.created_ns, checkpoint.id})));
+}
+
+bool IsBaseStaged(int directory, const std::string& name) {
+  const auto staged = OpenOwn(directory, Inside(kBases, kNewKept + name));
+  return staged && IsWhole(staged.value().get());
 }
 
 void DropStagedBases(int directory) {
@@ -544,6 +549,20 @@ Result<bool> DropBasesSince(int directory, const CheckpointRecord& checkpoint) {
     }
   }
   return had_come;
+}
+
+bool HasDroppedBases(int directory) {
+  const auto left = LeftIn(directory);
+  return left && !left.value().empty();
+}
+
+void RestoreDroppedBases(int directory) {
+  const auto all = LeftIn(directory);
+  if (!all) return;
+  for (const std::string& left : all.value()) {
+    const std::string name = left.substr(std::string_view(kLeft).size());
+    static_cast<void>(RenameOwn(directory, Inside(kBases, left), Inside(kBases, name)));
+  }
 }
 
 bool TidyBases(int directory) {

@@ -104,10 +104,15 @@ Result<std::vector<std::string>> OriginIds(int directory);
 std::optional<Error> StageBase(int directory, const std::string& name,
                                const KeptPaths::About& about, const std::vector<Change>& changes,
                                const ScannedTree& tree, const std::set<std::string>& others = {});
-// Adds what was staged last by this name; its id. kSetup where nothing was. `checkpoint`: it is the
-// state of one that the transaction has gone back to, and has its id and its time.
-Result<std::string> AddStagedBase(int directory, const std::string& name,
-                                  const CheckpointRecord* checkpoint = nullptr);
+// Adds what was staged last by this name, with an id that no other base has; does nothing where
+// there is one of it. kSetup where nothing was staged.
+std::optional<Error> AddStagedBase(int directory, const std::string& name, const std::string& id);
+// The same of the state of a checkpoint that the transaction has gone back to, with its id and
+// time.
+std::optional<Error> AddStagedBase(int directory, const std::string& name,
+                                   const CheckpointRecord& checkpoint);
+// Whether one was staged whole by this name, and is not added.
+bool IsBaseStaged(int directory, const std::string& name);
 // Removes what was staged and not added. What can't be removed stays, and is never read.
 void DropStagedBases(int directory);
 
@@ -120,6 +125,10 @@ std::optional<Error> ShareBases(int directory, int to, bool keeps_times,
 // Drops those that were added since a checkpoint: the transaction goes back to it. True: some had
 // come from it, and so have the others that have these; its state is to be added.
 Result<bool> DropBasesSince(int directory, const CheckpointRecord& checkpoint);
+// Whether some that were dropped so still wait for that.
+bool HasDroppedBases(int directory);
+// Takes back what DropBasesSince has dropped: the transaction has not gone back.
+void RestoreDroppedBases(int directory);
 // Removes those that no other transaction has any more; the state of a checkpoint goes with the
 // last later one. True: some are left.
 bool TidyBases(int directory);

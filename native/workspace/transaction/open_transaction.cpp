@@ -107,7 +107,6 @@ std::optional<Error> Transaction::TakeUp() {
   if (!recovery) return recovery.error();
   if (recovery.value().recovered != Recovered::kNothing) recovered_ = recovery.value().recovered;
   static_cast<void>(TidyCheckpoints(directory_.descriptor()));  // else the next checkpoint does it
-  DropStagedBases(directory_.descriptor());
   // What a death has left; else who makes the next one does it.
   static_cast<void>(RemoveOwn(directory_.descriptor(), kMergingTexts));
   static_cast<void>(RemoveOwn(directory_.descriptor(), kPartedTree));
@@ -115,6 +114,8 @@ std::optional<Error> Transaction::TakeUp() {
   if (auto error = Mount()) return error;
   // Changes that no look has noted were made after the last look.
   workspace_->entered_ns = ledger_.looked_ns;
+  SettleLeft();
+  DropStagedBases(directory_.descriptor());
   return std::nullopt;
 }
 
@@ -216,6 +217,7 @@ std::optional<Error> Transaction::Mount() {
     const auto rolled_back = RecoverRollback(directory_.descriptor(), directory_.kept_names());
     if (!rolled_back) return rolled_back.error();
     if (auto error = TakeMounted()) return error;
+    Settled(directory_.descriptor());  // whoever began it has been told that it failed
   }
   if (IsCommitPending(directory_.descriptor())) {
     return Error{ErrorCode::kSetup, "a commit has still to be taken back, or completed",

@@ -432,10 +432,12 @@ std::optional<Error> Transaction::RollBack(const std::string& id) {
   }
   auto error = RollBackTo(at, directory_.kept_names(), id, directory_.file_systems());
   LeaveToSweep();
+  if (error && !NeedsRollback(at)) RestoreDroppedBases(at);
   if (!error) error = TakeMounted();
   static_cast<void>(Mount());  // where that fails, `Freshen` says why
   // It has gone back, also where this fails.
   if (!error && is_base.value()) static_cast<void>(KeepAsBase(id));
+  if (!error) Settled(at);
   return error;
 }
 
@@ -475,8 +477,7 @@ std::optional<Error> Transaction::KeepAsBase(const std::string& checkpoint) {
   auto error = StageBase(directory_.descriptor(), id(), *about, side.value().changes,
                          side.value().tree, others.value());
   if (error) return error;
-  const auto added = AddStagedBase(directory_.descriptor(), id(), &*record.value());
-  return added ? std::nullopt : std::optional(added.error());
+  return AddStagedBase(directory_.descriptor(), id(), *record.value());
 }
 
 // Takes the ledger of the checkpoint, which has all changes: others are made from now on. The

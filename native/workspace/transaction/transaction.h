@@ -220,7 +220,8 @@ class Transaction {
   Result<std::vector<Change>> CompareSides(const MergeSide& own, const MergeSide& others,
                                            const PathFilter& paths);
   Result<MergeBase> BaseWith(const Transaction& other) const;
-  std::optional<Error> Settle(const Transaction& other, const PathFilter& paths) const;
+  std::optional<Error> Settle(const MergeToSettle& merged, int from) const;
+  void SettleLeft();
   std::optional<Error> KeepReplacedBy(const std::vector<std::string>& paths,
                                       const ScannedTree& host) const;
   Result<std::set<std::string>> ReplacedSinceCopied() const;

@@ -53,7 +53,9 @@ class Checkpointed {
     return MakeCheckpoint(state(), name, copy_->copied().ledger, manifest);
   }
   std::optional<Error> RollBack(const std::string& id) const {
-    return RollBackTo(state(), names_, id);
+    auto error = RollBackTo(state(), names_, id);
+    if (!error) Settled(state());
+    return error;
   }
   Result<bool> Recover() const { return RecoverRollback(state(), names_); }
   std::vector<std::string> Ids() const {
@@ -116,8 +118,9 @@ class Checkpointed {
   bool HasReplaced() const { return Has("old-" + std::string(names_.tree)); }
   void RemoveReplaced() const { native_runner::RemoveReplaced(state_.get(), names_); }
 
-  // Expects no file that exists only during a rollback.
+  // Expects no file that exists only during a rollback, once what was done is noted.
   void ExpectTidy() const {
+    Settled(state());
     const std::string tree = names_.tree;
     const std::string list = names_.list;
     std::set<std::string> expected = {tree, list, "checkpoints"};

@@ -1,9 +1,10 @@
-// A transaction that is a copy, taken back to a checkpoint or committed: also by who takes it up
-// after a death.
+// A transaction that is a copy, taken back to a checkpoint, committed or merged: also by who takes
+// it up after a death.
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <string>
 #include <utility>
@@ -67,6 +68,30 @@ class CopyRollbackTest : public testing::Test {
     std::string told;
     for (const struct Change& change : changes.value())
       told += change.path + (change.conflict ? "! " : " ");
+    return told;
+  }
+
+  // The ids of a transaction that has changed `a` and what `change` does, and of its fork.
+  static std::pair<std::string, std::string> Fork(const Project& project,
+                                                  const std::function<void(Transaction&)>& change) {
+    const auto transaction = project.Open();
+    if (!transaction) return {};
+    Project::Change(*transaction, "a", "mine");
+    change(*transaction);
+    const auto fork = transaction->Fork();
+    EXPECT_TRUE(fork);
+    transaction->Close();
+    return {transaction->id(), fork ? fork.value() : ""};
+  }
+
+  static std::string Planned(Transaction& one, Transaction& other) {
+    const auto plan = one.PlanMerge(other, {}, false);
+    if (!plan) return "? " + plan.error().message;
+    std::string told;
+    for (const MergeStep& step : plan.value()) {
+      const bool takes = step.verdict == MergeStep::Verdict::kTheirs;
+      told += step.path + (takes ? " takes " : std::string(" ") + step.reason + " ");
+    }
     return told;
   }
 
@@ -251,6 +276,75 @@ TEST_F(CopyRollbackTest, TellsOfWhatIsRemovedAfterADeathInACommit) {
   }
   EXPECT_GT(committed, 10 / StepsApart(1));
   EXPECT_GT(not_begun, 10 / StepsApart(1));
+}
+
+// What has been merged is known to be the other one's, and so a change where that has removed it.
+TEST_F(CopyRollbackTest, KnowsAfterADeathInAMergeWhatWasMerged) {
+  int merged = 0;
+  int not_begun = 0;
+  for (int step = 1; step < kMostSteps; step += StepsApart(3)) {
+    const Project project;
+    const auto [id, fork] = Fork(project, [](Transaction&) {});
+    {
+      const auto other = project.Resume(fork);
+      ASSERT_TRUE(other) << step;
+      Project::Change(*other, "dir/new", "theirs");
+      other->Close();
+    }
+    const Stepped stepped = RunToStep(
+        [&, &id = id, &fork = fork] {
+          auto one = Transaction::Resume(project.Options(), id);
+          auto other = Transaction::Resume(project.Options(), fork);
+          if (!one || !other || !(*one)->PlanMerge(**other, {}, false)) _exit(1);
+          MergeRequest request;
+          request.theirs.push_back({"dir/new", 0});
+          if ((*one)->Merge(**other, request)) _exit(1);
+        },
+        step, Kill);
+    if (!stepped.is_traced) GTEST_SKIP() << "no process can be traced here";
+    if (!stepped.was_reached) break;
+    const auto one = project.Resume(id);
+    const auto other = project.Resume(fork);
+    ASSERT_TRUE(one && other) << step;
+    const bool was_merged = Reported(one.get()) == "a dir/new ";
+    (was_merged ? merged : not_begun) += 1;
+    Project::Remove(*other, "dir/new");
+    ASSERT_EQ(Planned(*one, *other), was_merged ? "dir/new takes " : "") << step;
+  }
+  EXPECT_GT(merged, 5 / StepsApart(3));
+  EXPECT_GT(not_begun, 10 / StepsApart(3));
+}
+
+// Both have come from the checkpoint, whether the one is there again or not.
+TEST_F(CopyRollbackTest, KnowsAfterADeathInARollbackWhatItHasInCommon) {
+  int done = 0;
+  int not_begun = 0;
+  for (int step = 1; step < kMostSteps; step += StepsApart(3)) {
+    const Project project;
+    std::string checkpoint;
+    const auto [id, fork] = Fork(project, [&checkpoint](Transaction& transaction) {
+      const auto made = transaction.Checkpoint("");
+      if (made) checkpoint = made.value().id;
+      Project::Change(transaction, "dir/new", "later");
+    });
+    const Stepped stepped = RunToStep(
+        [&, &id = id] {
+          auto one = Transaction::Resume(project.Options(), id);
+          if (!one || (*one)->RollBack(checkpoint)) _exit(1);
+        },
+        step, Kill);
+    if (!stepped.is_traced) GTEST_SKIP() << "no process can be traced here";
+    if (!stepped.was_reached) break;
+    const auto one = project.Resume(id);
+    const auto other = project.Resume(fork);
+    ASSERT_TRUE(one && other) << step;
+    const bool is_back = Reported(one.get()) == "a ";
+    (is_back ? done : not_begun) += 1;
+    Project::Remove(*other, "a");
+    ASSERT_EQ(Planned(*one, *other), is_back ? "a takes dir/new takes " : "a takes ") << step;
+  }
+  EXPECT_GT(done, 5 / StepsApart(3));
+  EXPECT_GT(not_begun, 10 / StepsApart(3));
 }
 
 TEST_F(CopyRollbackTest, ThatFailsTellsOfNoOtherChanges) {

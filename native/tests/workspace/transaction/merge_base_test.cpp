@@ -55,9 +55,10 @@ class MergeBaseTest : public testing::Test {
     return {kCheckpoint, "", 1, created_ns, ""};
   }
   std::string Add(const std::string& name) const {
-    const auto id = AddStagedBase(Own().get(), name);
-    EXPECT_TRUE(id);
-    return id ? id.value() : "";
+    const std::string id = NewId().value();
+    EXPECT_FALSE(AddStagedBase(Own().get(), name, id));
+    EXPECT_FALSE(AddStagedBase(Own().get(), name, id));  // it is there
+    return id;
   }
   void Share(const std::string& id) const {
     EXPECT_FALSE(ShareBases(Own().get(), Open("other").get(), false, id));
@@ -157,7 +158,22 @@ TEST_F(MergeBaseTest, IsNoneWhenItIsDamagedDroppedOrUnshared) {
   EXPECT_FALSE(TidyBases(Own().get()));  // nobody else has it
   ASSERT_FALSE(StageBase(Own().get(), "y", About(3), {}, Tree()));
   DropStagedBases(Own().get());
-  EXPECT_FALSE(AddStagedBase(Own().get(), "y"));  // an error
+  EXPECT_TRUE(AddStagedBase(Own().get(), "y", NewId().value()));
+}
+
+TEST_F(MergeBaseTest, IsThereAgainWhereTheOneHasNotGoneBack) {
+  place_.Write("tree/one", "later");
+  KeptPaths::About about = About(5);
+  about.origins = {kCheckpoint};
+  ASSERT_FALSE(StageBase(Own().get(), "x", about, {ChangeAt("one")}, Tree()));
+  Share(Add("x"));
+  EXPECT_FALSE(HasDroppedBases(Own().get()));
+  ASSERT_TRUE(DropBasesSince(Own().get(), CheckpointAt(1)));
+  EXPECT_TRUE(HasDroppedBases(Own().get()));
+  EXPECT_EQ(Found("one"), "none");
+  RestoreDroppedBases(Own().get());
+  EXPECT_FALSE(HasDroppedBases(Own().get()));
+  EXPECT_EQ(Found("one"), "later");
 }
 
 TEST_F(MergeBaseTest, IsTheCheckpointThatTheOneWentBackToAndTheOtherHasComeFrom) {
@@ -176,7 +192,7 @@ TEST_F(MergeBaseTest, IsTheCheckpointThatTheOneWentBackToAndTheOtherHasComeFrom)
     place_.Write("tree/one", "before");
     about.created_ns = 1;
     ASSERT_FALSE(StageBase(Own().get(), "own", about, {ChangeAt("one")}, Tree()));
-    ASSERT_TRUE(AddStagedBase(Own().get(), "own", &checkpoint));
+    ASSERT_FALSE(AddStagedBase(Own().get(), "own", checkpoint));
     EXPECT_EQ(Found("one"), "before");
     // The other one alone has the later state, and still has come from the checkpoint.
     EXPECT_TRUE(TidyBases(Open("other").get()));
@@ -202,7 +218,7 @@ TEST_F(MergeBaseTest, IsACheckpointsStateWhereTheOtherHasTakenALaterOne) {
   ASSERT_TRUE(DropBasesSince(Own().get(), checkpoint));
   about.scope = {};
   ASSERT_FALSE(StageBase(Own().get(), "own", about, changes, Tree()));
-  ASSERT_TRUE(AddStagedBase(Own().get(), "own", &checkpoint));
+  ASSERT_FALSE(AddStagedBase(Own().get(), "own", checkpoint));
   EXPECT_EQ(Found("two"), "1");
   EXPECT_EQ(Found("one"), "none");
 }
