@@ -364,11 +364,10 @@ export class WorkspaceTransaction extends SessionRunner implements Transaction {
           if (!this.#areIdle()) await plan();
           await this.#endRuns();
           const planned = await plan();
-          // Also where nothing is left to do: what was decided is no conflict again.
-          if (planned.merged.length + planned.conflicts.length > 0) {
-            const merge = { ...planned.request, from: other, ...(paths && { paths }) };
-            await this.#handle.merge(merge).finally(() => this.#sweep());
-          }
+          // Also where nothing is left to do: both have come from this state then, and what was decided is no
+          // conflict again.
+          const merge = { ...planned.request, from: other, ...(paths && { paths }) };
+          await this.#handle.merge(merge).finally(() => this.#sweep());
           return planned;
         }),
       );

@@ -168,6 +168,7 @@ class Planner {
   bool IsFromHostsNow(const std::string& path, const MergeSide& side, const ByPath& changes) const {
     const auto change = changes.find(path);
     if (change != changes.end()) return !change->second->conflict;
+    if (side.as_host.contains(path)) return false;  // by a change of its own, before the host's
     if (!side.is_copy) return true;
     const auto here = SpotOf(side.tree, path);
     const auto host = SpotOf(host_, path);

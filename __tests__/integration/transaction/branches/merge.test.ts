@@ -453,6 +453,22 @@ describeBackends("a merge", (openTransaction) => {
     await runner.close();
   });
 
+  test("takes what one side has removed for a change, also where an undo has removed it too", async () => {
+    const workspace = twenty();
+    const { runner, transaction: first } = await openTransaction(workspace);
+    const other = await first.fork();
+    await run(first, "echo 1 > new");
+    await first.commit();
+    // A copy has it by a merge, an overlay from the host.
+    await other.adopt(first);
+    await run(other, "rm new");
+    await other.changes();
+    await first.undo();
+    await run(first, "echo 2 > new");
+    await expect(first.merge(other)).rejects.toMatchObject({ paths: ["new"] });
+    await runner.close();
+  });
+
   test("of siblings, and of a fork's fork, starts where they parted", async () => {
     const { transaction, runner } = await openTransaction(twenty());
     await run(transaction, "sed -i 's/line 1$/common/' text.txt");
