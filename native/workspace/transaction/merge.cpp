@@ -131,8 +131,8 @@ class Planner {
     if (AreAlike(path, here, there)) return std::nullopt;
     if (takes_all) {
       Add({path, MergeStep::Verdict::kTheirs});
-    } else if (HasChanged(path, there, their_changes_)) {
-      if (!HasChanged(path, here, our_changes_)) {
+    } else if (HasChanged(path, there, theirs_, their_changes_)) {
+      if (!HasChanged(path, here, ours_, our_changes_)) {
         TakeTheirs(path, there);
       } else {
         return JudgeBoth(path, here, there);
@@ -183,15 +183,17 @@ class Planner {
     return is_other ? std::nullopt : found;
   }
 
-  bool HasChanged(const std::string& path, const Spot& spot, const ByPath& changed) const {
+  bool HasChanged(const std::string& path, const Spot& spot, const MergeSide& side,
+                  const ByPath& changed) const {
     const auto found = FindBase(path);
     if (!found) return changed.count(path) != 0;
     // Of what both have come from, each may have gone back to the one from the other.
     if (!found->rivals.empty()) return true;
-    // Nor is it known what a change that may be a conflict was made of: perhaps of what the host
-    // has.
+    // Nor is it known what a change was made of that may be a conflict, or that the host has by now
+    // too: perhaps of what the host had since.
     const auto change = changed.find(path);
-    if (found->is_hosts && change != changed.end() && change->second->conflict) return true;
+    const bool is_open = change != changed.end() && change->second->conflict;
+    if (found->is_hosts && (is_open || side.as_host.contains(path))) return true;
     return !found->kept->IsAt(*found->entry, spot, NameOf(path));
   }
 
