@@ -259,7 +259,11 @@ class Workspace {
     if (this.#random() < 0.2) {
       const removed = this.#oneOf(kPaths);
       for (const each of [...viewOf(branch.tree).keys()].filter((one) => isBelow(one, removed))) {
-        branch.tree.set(each, this.#edited(branch.tree.get(each) ?? kNever, true));
+        const entry = this.#edited(branch.tree.get(each) ?? kNever, true);
+        branch.tree.set(each, entry);
+        // What the host has removed too is as the host has it: a later file is a new one.
+        const host = this.#hostTree.get(each);
+        if (host) this.#agreed(entry, host);
       }
       this.#log.push(`${name} removes ${removed}`);
       await run(branch.transaction, `rm -rf ${removed}`);
