@@ -12,10 +12,10 @@ namespace {
 class CloneRefusedTest : public CloneFixture {
  protected:
   // Has a template whose clones have no number left for a descriptor: to write their ids they need
-  // one more than came with the request. It has 0 to 3 itself, its /proc, and the four of a
-  // request.
+  // one more than came with the request. It has 0 to 3 itself, its /proc, its network
+  // namespace, and the four of a request.
   void StarveTemplate() {
-    constexpr rlim_t kNumbers = 9;
+    constexpr rlim_t kNumbers = 10;
     Warm();
     template_ = Template();
     ASSERT_NE(template_, 0);
@@ -35,7 +35,7 @@ TEST_F(CloneRefusedTest, ARunIsColdAndSaysWhy) {
   EXPECT_NE(result.cold_reason.find("its ids can't be set"), std::string::npos)
       << result.cold_reason;
   EXPECT_EQ(workspace_.Read("count"), "x\n");
-  EXPECT_GT(std::stoul(Text(result.out.bytes)), 9u) << "the limit was the template's";
+  EXPECT_GT(std::stoul(Text(result.out.bytes)), 10u) << "the limit was the template's";
   EXPECT_TRUE(IsGoneSoon(template_)) << "it makes no clone any more";
   EXPECT_TRUE(IsClonedSoon());
 }
