@@ -455,7 +455,7 @@ bool WaitForClone(UsedNetworks* networks) {
     return kernel::Poll(&host, 1, most);
   };
   constexpr timespec kAtOnce{};
-  if (wait(&kAtOnce) != 0) return true;
+  if (!networks->is_used() || wait(&kAtOnce) != 0) return true;
   if (!networks->Prepare()) return false;
   for (long most = networks->CloseIdle(); most >= 0; most = networks->CloseIdle()) {
     constexpr long kSecond = 1'000'000'000;

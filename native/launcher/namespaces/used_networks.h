@@ -7,7 +7,7 @@ namespace native_runner {
 
 // The network namespaces of a template that its clones have one after the other: making and
 // taking down one is the dearest step of a clone. Each belongs to the template's own user
-// namespace, so that no command is its root, and has a loopback and nothing else.
+// namespace, over which no command has capabilities, and has a loopback and nothing else.
 //
 // A clone gets one only if nothing tells it from a new one: no process and no socket is in it, and
 // its counters, routes and flow labels read as when it was made. They are read
@@ -27,6 +27,8 @@ class UsedNetworks {
   // of the template's proc(5). Called if clones have networks of their own, and no listeners.
   void Begin(int proc);
 
+  bool is_used() const { return own_ != 0; }
+
   // Moves the template to a namespace that nobody has touched. False: there is none, and it is
   // where it was.
   bool Enter();
@@ -42,8 +44,8 @@ class UsedNetworks {
   long CloseIdle();
 
  private:
-  // What a namespace reads as, file by file, without what only its root can change. The key for
-  // fast opens is made once a command listens for them (tcp_fastopen_init_key_once()).
+  // These files tell a used namespace from a new one, besides what only capabilities can change.
+  // The key for fast opens is made once a command listens for them (tcp_fastopen_init_key_once()).
   static constexpr const char* kFiles[] = {
       "self/net/netstat",       "self/net/snmp",
       "self/net/snmp6",         "self/net/dev",

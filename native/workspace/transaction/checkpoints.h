@@ -93,8 +93,8 @@ std::optional<Error> ReplaceChanges(int transaction, const CheckpointNames& name
                                     const std::string& mark,
                                     const std::function<Result<std::string>(int tree)>& fill);
 
-// What one of these two was that is done, and that its caller has not noted yet: the checkpoint's
-// id, or the mark. nullopt: nothing.
+// Returns what one of these two has done that its caller has not noted yet: the checkpoint's id, or
+// the mark. nullopt: nothing.
 Result<std::optional<std::string>> ToBeSettled(int transaction);
 // It is noted.
 void Settled(int transaction);

@@ -111,7 +111,7 @@ std::optional<Error> AddStagedBase(int directory, const std::string& name, const
 // time.
 std::optional<Error> AddStagedBase(int directory, const std::string& name,
                                    const CheckpointRecord& checkpoint);
-// Whether one was staged whole by this name, and is not added.
+// Returns true if one was staged whole by this name, and is not added.
 bool IsBaseStaged(int directory, const std::string& name);
 // Removes what was staged and not added. What can't be removed stays, and is never read.
 void DropStagedBases(int directory);
@@ -125,7 +125,7 @@ std::optional<Error> ShareBases(int directory, int to, bool keeps_times,
 // Drops those that were added since a checkpoint: the transaction goes back to it. True: some had
 // come from it, and so have the others that have these; its state is to be added.
 Result<bool> DropBasesSince(int directory, const CheckpointRecord& checkpoint);
-// Whether some that were dropped so still wait for that.
+// Returns true if DropBasesSince has dropped some, and the checkpoint's state is not added yet.
 bool HasDroppedBases(int directory);
 // Takes back what DropBasesSince has dropped: the transaction has not gone back.
 void RestoreDroppedBases(int directory);

@@ -242,8 +242,8 @@ TEST_F(CopyRollbackTest, IsDoneOrNotBegunAfterADeath) {
   EXPECT_GT(not_begun, 30 / StepsApart(7));
 }
 
-// What a commit has brought is the host's, and so what the copy has had from it: that it is removed
-// later is a change, also where the commit was the last thing that its process did.
+// A copy has had from the host what it has committed: its later removal is a change, also where the
+// process died with the commit.
 TEST_F(CopyRollbackTest, TellsOfWhatIsRemovedAfterADeathInACommit) {
   int committed = 0;
   int not_begun = 0;
@@ -278,7 +278,7 @@ TEST_F(CopyRollbackTest, TellsOfWhatIsRemovedAfterADeathInACommit) {
   EXPECT_GT(not_begun, 10 / StepsApart(1));
 }
 
-// What has been merged is known to be the other one's, and so a change where that has removed it.
+// The other one's later removal of what was merged is a change.
 TEST_F(CopyRollbackTest, KnowsAfterADeathInAMergeWhatWasMerged) {
   int merged = 0;
   int not_begun = 0;
