@@ -64,6 +64,13 @@ struct Forwards::Parts {
 
 namespace {
 
+// Also true if the other end has sent all that it had, and is gone.
+bool IsConnected(int socket) {
+  sockaddr_storage peer{};
+  socklen_t size = sizeof peer;
+  return getpeername(socket, reinterpret_cast<sockaddr*>(&peer), &size) == 0;
+}
+
 // One client of a forward: its first bytes are checked, the sandbox is connected, and both are
 // relayed.
 class ForwardedConnection : public Connection {
@@ -183,7 +190,8 @@ void ForwardedConnection::Dial(bool is_v6, Descriptor socket) {
   if (result != 0 && errno != EINPROGRESS) return DialFailed(is_v6);
   sandbox_ = SocketStream(std::move(socket));
   if (!sandbox_.Open(parts().loop)) return Fail();
-  if (result == 0) return RelayBoth();
+  // A server of the loopback is connected by now, and may send and end before the loop turns.
+  if (result == 0 || IsConnected(sandbox_.get())) return RelayBoth();
   sandbox_.set_callback([this, is_v6] { LookAtDial(is_v6); });
   sandbox_.Want(UV_WRITABLE);
 }
@@ -281,7 +289,10 @@ void ForwardedConnection::TimedOut() {
 void ForwardedConnection::Drain() {
   if (is_over_) return;
   is_over_ = true;
-  if (!relay_) return client_.Reset();
+  if (!relay_ && !IsConnected(sandbox_.get())) return client_.Reset();
+  if (!relay_) {
+    relay_ = std::make_unique<Relay>(parts().pipes, std::move(sandbox_), std::move(client_));
+  }
   relay_->Drain();
   Count();
 }
