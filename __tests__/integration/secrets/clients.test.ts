@@ -193,7 +193,7 @@ for both in (False, True):
     name: "Deno",
     why: engine("Deno")?.whyNot,
     script: `cat > /tmp/f.mjs << 'END'\nimport process from "node:process"; ${kFetch}\nEND
-      ${engine("Deno")?.words[0]} run --allow-all --no-lock /tmp/f.mjs`,
+      DENO_NO_UPDATE_CHECK=1 ${engine("Deno")?.words[0]} run --allow-all --no-lock /tmp/f.mjs`,
     out: "hello from a.test\n",
   },
   {
