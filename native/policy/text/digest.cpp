@@ -1,5 +1,10 @@
 #include "policy/text/digest.h"
 
+#if defined(__x86_64__)
+#include <cpuid.h>
+#include <immintrin.h>
+#endif
+
 #include <algorithm>
 #include <bit>
 #include <cstddef>
@@ -107,9 +112,9 @@ std::uint32_t WordAt(const std::uint8_t* at) {
          static_cast<std::uint32_t>(at[2]) << 8U | at[3];
 }
 
-}  // namespace
+using Sha256State = std::array<std::uint32_t, 8>;
 
-void Sha256::Take(const std::uint8_t* block) {
+void TakeBlock(Sha256State* state, const std::uint8_t* block) {
   std::array<std::uint32_t, kRounds> words{};
   for (std::size_t at = 0; at < 16; ++at)
     words[at] = WordAt(block + 4 * at);
@@ -120,7 +125,7 @@ void Sha256::Take(const std::uint8_t* block) {
     const std::uint32_t great = std::rotr(late, 17) ^ std::rotr(late, 19) ^ late >> 10U;
     words[at] = words[at - 16] + small + words[at - 7] + great;
   }
-  auto [a, b, c, d, e, f, g, h] = state_;
+  auto [a, b, c, d, e, f, g, h] = *state;
   for (std::size_t at = 0; at < kRounds; ++at) {
     const std::uint32_t great = std::rotr(e, 6) ^ std::rotr(e, 11) ^ std::rotr(e, 25);
     const std::uint32_t one = h + great + ((e & f) ^ (~e & g)) + kConstants[at] + words[at];
@@ -135,9 +140,87 @@ void Sha256::Take(const std::uint8_t* block) {
     b = a;
     a = one + two;
   }
-  const std::array<std::uint32_t, 8> added = {a, b, c, d, e, f, g, h};
-  for (std::size_t at = 0; at < state_.size(); ++at)
-    state_[at] += added[at];
+  const Sha256State added = {a, b, c, d, e, f, g, h};
+  for (std::size_t at = 0; at < state->size(); ++at)
+    (*state)[at] += added[at];
+}
+
+void TakeBlocks(Sha256State* state, const std::uint8_t* blocks, std::size_t count) {
+  for (; count > 0; --count, blocks += kBlock)
+    TakeBlock(state, blocks);
+}
+
+#if defined(__x86_64__)
+
+// True if the processor has the instructions of TakeBlocksFast: SHA, SSSE3 and SSE4.1.
+bool HasInstructions() {
+  unsigned eax = 0;
+  unsigned ebx = 0;
+  unsigned ecx = 0;
+  unsigned edx = 0;
+  if (__get_cpuid_count(7, 0, &eax, &ebx, &ecx, &edx) == 0 || (ebx & bit_SHA) == 0) return false;
+  constexpr unsigned kNeeded = bit_SSSE3 | bit_SSE4_1;
+  return __get_cpuid(1, &eax, &ebx, &ecx, &edx) != 0 && (ecx & kNeeded) == kNeeded;
+}
+
+// As TakeBlocks, by the processor's instructions for SHA-256 (Intel's manual, "Intel SHA
+// Extensions"): six times as fast. They want the state as two vectors, of A, B, E, F and of C, D,
+// G, H.
+__attribute__((target("sha,ssse3,sse4.1"))) void TakeBlocksFast(Sha256State* state,
+                                                                const std::uint8_t* blocks,
+                                                                std::size_t count) {
+  auto* const words = reinterpret_cast<__m128i*>(state->data());
+  const __m128i bytes_of_words = _mm_set_epi64x(0x0c0d0e0f08090a0b, 0x0405060700010203);
+  const __m128i badc = _mm_shuffle_epi32(_mm_loadu_si128(words), 0xb1);
+  const __m128i hgfe = _mm_shuffle_epi32(_mm_loadu_si128(words + 1), 0x1b);
+  __m128i abef = _mm_alignr_epi8(badc, hgfe, 8);
+  __m128i cdgh = _mm_blend_epi16(hgfe, badc, 0xf0);
+  for (; count > 0; --count, blocks += kBlock) {
+    const __m128i abef_before = abef;
+    const __m128i cdgh_before = cdgh;
+    // The message's words for these four rounds are the last; those for the rounds before precede.
+    __m128i first = _mm_setzero_si128();
+    __m128i second = first;
+    __m128i third = first;
+    __m128i last = first;
+    for (std::size_t at = 0; at < kRounds; at += 4) {
+      __m128i next{};
+      if (at < 16) {
+        const auto* from = reinterpret_cast<const __m128i*>(blocks + 4 * at);
+        next = _mm_shuffle_epi8(_mm_loadu_si128(from), bytes_of_words);
+      } else {
+        const __m128i seven_before = _mm_alignr_epi8(last, third, 4);
+        next = _mm_add_epi32(_mm_sha256msg1_epu32(first, second), seven_before);
+        next = _mm_sha256msg2_epu32(next, last);
+      }
+      first = second;
+      second = third;
+      third = last;
+      last = next;
+      const auto* constants = reinterpret_cast<const __m128i*>(kConstants.data() + at);
+      const __m128i added = _mm_add_epi32(last, _mm_loadu_si128(constants));
+      cdgh = _mm_sha256rnds2_epu32(cdgh, abef, added);
+      abef = _mm_sha256rnds2_epu32(abef, cdgh, _mm_shuffle_epi32(added, 0x0e));
+    }
+    abef = _mm_add_epi32(abef, abef_before);
+    cdgh = _mm_add_epi32(cdgh, cdgh_before);
+  }
+  const __m128i feba = _mm_shuffle_epi32(abef, 0x1b);
+  const __m128i dchg = _mm_shuffle_epi32(cdgh, 0xb1);
+  _mm_storeu_si128(words, _mm_blend_epi16(feba, dchg, 0xf0));
+  _mm_storeu_si128(words + 1, _mm_alignr_epi8(dchg, feba, 8));
+}
+
+#endif
+
+}  // namespace
+
+void Sha256::Take(const std::uint8_t* blocks, std::size_t count) {
+#if defined(__x86_64__)
+  static const bool has_instructions = HasInstructions();
+  if (by_ == By::kFastest && has_instructions) return TakeBlocksFast(&state_, blocks, count);
+#endif
+  TakeBlocks(&state_, blocks, count);
 }
 
 void Sha256::Update(std::span<const std::uint8_t> bytes) {
@@ -145,15 +228,16 @@ void Sha256::Update(std::span<const std::uint8_t> bytes) {
   size_ += bytes.size();
   while (!bytes.empty()) {
     if (filled == 0 && bytes.size() >= kBlock) {
-      Take(bytes.data());
-      bytes = bytes.subspan(kBlock);
+      const std::size_t count = bytes.size() / kBlock;
+      Take(bytes.data(), count);
+      bytes = bytes.subspan(count * kBlock);
       continue;
     }
     const std::size_t count = std::min(bytes.size(), kBlock - filled);
     std::memcpy(rest_.data() + filled, bytes.data(), count);
     bytes = bytes.subspan(count);
     filled = (filled + count) % kBlock;
-    if (filled == 0) Take(rest_.data());
+    if (filled == 0) Take(rest_.data(), 1);
   }
 }
 
@@ -163,13 +247,13 @@ std::string Sha256::Finish() {
   rest_[filled++] = 0x80;
   if (filled > kLengthAt) {
     std::fill(rest_.begin() + static_cast<std::ptrdiff_t>(filled), rest_.end(), std::uint8_t{0});
-    Take(rest_.data());
+    Take(rest_.data(), 1);
     filled = 0;
   }
   std::fill(rest_.begin() + static_cast<std::ptrdiff_t>(filled), rest_.end(), std::uint8_t{0});
   for (std::size_t at = 0; at < 8; ++at)
     rest_[kLengthAt + at] = static_cast<std::uint8_t>(bits >> (56 - 8 * at));
-  Take(rest_.data());
+  Take(rest_.data(), 1);
   constexpr std::string_view kDigits = "0123456789abcdef";
   std::string text;
   for (const std::uint32_t word : state_)

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -15,6 +16,11 @@ std::string Sha1(std::string_view first, std::string_view second);
 // Computes the SHA-256 (FIPS 180-4) of bytes given in parts.
 class Sha256 {
  public:
+  // kPortable: without the processor's own instructions, where it has them.
+  enum class By : std::uint8_t { kFastest, kPortable };
+
+  explicit Sha256(By by = By::kFastest) : by_(by) {}
+
   void Update(std::span<const std::uint8_t> bytes);
 
   // Returns 64 hexadecimal digits. Nothing can be added afterwards.
@@ -22,12 +28,13 @@ class Sha256 {
 
  private:
   static constexpr std::size_t kBlock = 64;
-  void Take(const std::uint8_t* block);
+  void Take(const std::uint8_t* blocks, std::size_t count);
 
   std::array<std::uint32_t, 8> state_ = {0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a,
                                          0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19};
   std::array<std::uint8_t, kBlock> rest_{};
   std::uint64_t size_ = 0;
+  By by_;
 };
 
 }  // namespace native_runner

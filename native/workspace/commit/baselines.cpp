@@ -329,12 +329,15 @@ void FollowDirectory(const ScannedTree& lower, const std::string& path, Ledger* 
 
 void FollowDirectories(const ScannedTree& lower, const std::vector<Operation>& touched,
                        Ledger* ledger) {
+  std::set<std::string_view> parents;
   for (const Operation& operation : touched) {
     for (const SitePath* place : {&operation.from, &operation.to}) {
       if (place->site != Site::kHost || place->path.empty()) continue;
-      FollowDirectory(lower, std::string(SplitPath(place->path).parent), ledger);
+      parents.insert(SplitPath(place->path).parent);
     }
   }
+  for (const std::string_view parent : parents)
+    FollowDirectory(lower, std::string(parent), ledger);
 }
 
 void AddEmptied(const Journal& plan, std::vector<Operation>* begun) {

@@ -214,22 +214,19 @@ class Planner {
     TouchParent(path);
     if (error_) return;
     const auto* given = Given(path);
-    const bool moves = given == nullptr && options_.use == UpperUse::kMove && !IsShared(path);
-    if (error_ || (moves && !IsSeen(change, {Site::kUpper, path}))) return;
-    if (moves) {
-      PutMoved(path, is_there);
-    } else {
-      PutStaged(change, is_there, given);
+    if (given != nullptr || options_.use != UpperUse::kMove || options_.has_earlier_overlay) {
+      return PutStaged(change, is_there, given);
     }
-  }
-
-  // True if a command could still reach the upper file, which therefore stays the transaction's.
-  bool IsShared(const std::string& path) {
-    if (options_.has_earlier_overlay) return true;
     const auto mine = Expect(Site::kUpper, path);
     const auto directory = mine ? Taken(view_.ParentOf({Site::kUpper, path}))
                                 : std::optional<const ScannedDirectory*>();
-    return !directory || IsReachable(**directory, std::string(SplitPath(path).name), *mine);
+    if (!directory) return;
+    const std::string name(SplitPath(path).name);
+    // A file that a command could still reach stays the transaction's.
+    if (IsReachable(**directory, name, *mine)) return PutStaged(change, is_there, nullptr);
+    if (!IsSeen(change, {Site::kUpper, path})) return;
+    if (mine->is_file()) error_ = StripNotes(**directory, name);
+    if (!error_) PutMoved(path, is_there);
   }
 
   // Refuses a file that has other contents than those that were seen.
@@ -250,14 +247,6 @@ class Planner {
   }
 
   void PutMoved(const std::string& path, bool is_there) {
-    const auto first = Expect(Site::kUpper, path);
-    if (!first) return;
-    if (first->is_file()) {
-      const auto directory = Taken(view_.ParentOf({Site::kUpper, path}));
-      if (!directory) return;
-      auto failed = StripNotes(**directory, std::string(SplitPath(path).name));
-      if (failed) error_ = std::move(failed);
-    }
     const auto mine = Expect(Site::kUpper, path);
     if (!mine) return;
     if (!is_there) return Move({Site::kUpper, path}, {Site::kHost, path}, *mine);

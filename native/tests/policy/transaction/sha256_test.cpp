@@ -40,5 +40,16 @@ TEST(Sha256Test, IsTheSameInWhateverParts) {
   }
 }
 
+TEST(Sha256Test, IsTheSameByTheProcessorsInstructions) {
+  std::string text;
+  for (std::uint32_t at = 0; at < 1000; ++at)
+    text += static_cast<char>(at * at * 2'654'435'761U >> 24U);
+  for (std::size_t size = 0; size <= text.size(); ++size) {
+    Sha256 portable(Sha256::By::kPortable);
+    portable.Update(Bytes(std::string_view(text).substr(0, size)));
+    ASSERT_EQ(portable.Finish(), DigestOf(text.substr(0, size))) << size;
+  }
+}
+
 }  // namespace
 }  // namespace native_runner
