@@ -7,7 +7,7 @@ import { expect, test } from "vitest";
 import type { Transaction } from "../support/package.js";
 import { testUnless } from "../support/requirements.js";
 import { run } from "../support/results.js";
-import { describeBackends, differences } from "../support/transactions.js";
+import { describeBackends, differences, pastTick } from "../support/transactions.js";
 import { changedCopy, kScripts, workspaceWithAll } from "./tree-scripts.js";
 
 /** The same script on a copy of the workspace: what it really does to a tree. */
@@ -176,6 +176,35 @@ describeBackends("a conflict", (openTransaction, backend) => {
     edit(workspace);
     expect(await conflictsOf(transaction)).toEqual(conflicts);
     await transaction.discard();
+  });
+
+  test("where the host removes what commands removed with its directory, and make anew", async () => {
+    for (const isRemoved of [false, true]) {
+      const workspace = workspaceWithAll();
+      const { transaction } = await openTransaction(workspace);
+      await run(transaction, "rm -r dir");
+      await pastTick();
+      if (isRemoved) rmSync(join(workspace, "dir", "x"));
+      await pastTick();
+      await run(transaction, "mkdir dir; echo mine > dir/x");
+      expect(await conflictsOf(transaction)).toEqual(isRemoved ? ["dir/x"] : []);
+      await transaction.discard();
+    }
+  });
+
+  test("is none where a commit of its own has changed what commands remove then", async () => {
+    for (const isEdited of [false, true]) {
+      const workspace = workspaceWithAll();
+      const { transaction } = await openTransaction(workspace);
+      await run(transaction, "rm -r dir; mkdir dir; echo mine > dir/x; echo mine > dir/made");
+      await transaction.commit({ paths: ["dir/x", "dir/made"] });
+      await pastTick();
+      await run(transaction, "rm -r dir; mkdir dir; echo other > dir/new");
+      await pastTick();
+      if (isEdited) writeFileSync(join(workspace, "dir", "x"), "host");
+      expect(await conflictsOf(transaction)).toEqual(isEdited ? ["dir/x"] : []);
+      await transaction.discard();
+    }
   });
 
   // What is not written in place, an overlay may show as it was; a copy shows nothing of it.

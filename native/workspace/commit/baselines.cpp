@@ -154,7 +154,9 @@ class Look {
       if (!parent) return;
       // Where a directory of the commands hides the host's, they have seen nothing of it since.
       const std::uint64_t since = is_hiding ? SinceAbove(ledger_, path) : since_ns_;
-      Note(path, now, *host, *parent, lower, since);
+      const bool parent_changed = is_hiding ? NamesChanged(path, *parent)
+                                            : !*parent || MayBeSince((*parent)->changed_ns, since);
+      Note(path, now, *host, parent_changed, lower, since);
     }
     if (now.is_directory()) {
       waiting_.push_back({std::move(path), is_hiding});
@@ -170,17 +172,22 @@ class Look {
     return path.empty() ? name : path + "/" + name;
   }
 
+  // True if the host has changed names in the directory of a path since it was noted. `parent`: the
+  // host's directory as it is now.
+  bool NamesChanged(const std::string& path, const std::optional<Node>& parent) const {
+    const std::string_view above = SplitPath(path).parent;
+    const auto known = ledger_.baselines.find(above.empty() ? kTop : above);
+    return known == ledger_.baselines.end() || HostHasChanged(known->second, parent, true);
+  }
+
   void Note(const std::string& path, const Node& now, const std::optional<Node>& host,
-            const std::optional<Node>& parent, const ScannedDirectory& lower,
-            std::uint64_t since_ns) {
+            bool parent_changed, const ScannedDirectory& lower, std::uint64_t since_ns) {
     Baseline baseline;
-    baseline.since_ns = since_ns_;
-    const bool parent_changed = !parent || MayBeSince(parent->changed_ns, since_ns_);
+    baseline.since_ns = since_ns;
     if (!host) {
       baseline.is_suspect = parent_changed && !now.is_whiteout();
     } else {
       baseline.host = *host;
-      baseline.since_ns = since_ns;
       const bool is_merged = host->is_directory() && now.is_directory();
       const bool is_as_it_was = is_merged && !parent_changed && now.HasSameAttributes(*host);
       baseline.is_suspect = MayBeSince(host->changed_ns, since_ns) && !is_as_it_was;
@@ -327,17 +334,36 @@ void FollowDirectory(const ScannedTree& lower, const std::string& path, Ledger* 
 
 }  // namespace
 
-void FollowDirectories(const ScannedTree& lower, const std::vector<Operation>& touched,
-                       Ledger* ledger) {
-  std::set<std::string_view> parents;
+namespace {
+
+// Returns the host's directories in which operations have changed names; "" is the workspace.
+std::set<std::string> ParentsOf(const std::vector<Operation>& touched) {
+  std::set<std::string> parents;
   for (const Operation& operation : touched) {
     for (const SitePath* place : {&operation.from, &operation.to}) {
       if (place->site != Site::kHost || place->path.empty()) continue;
-      parents.insert(SplitPath(place->path).parent);
+      parents.emplace(SplitPath(place->path).parent);
     }
   }
-  for (const std::string_view parent : parents)
-    FollowDirectory(lower, std::string(parent), ledger);
+  return parents;
+}
+
+}  // namespace
+
+void FollowDirectories(const ScannedTree& lower, const std::vector<Operation>& touched,
+                       Ledger* ledger) {
+  for (const std::string& parent : ParentsOf(touched))
+    FollowDirectory(lower, parent, ledger);
+}
+
+void RestartDirectories(const ScannedTree& upper, const std::vector<Operation>& touched,
+                        std::uint64_t since_ns, Ledger* ledger) {
+  for (const std::string& parent : ParentsOf(touched)) {
+    const auto known = ledger->baselines.find(parent.empty() ? kTop : parent);
+    if (known == ledger->baselines.end()) continue;
+    const auto shown = upper.OpenIfThere(parent);
+    if (shown && shown.value()) known->second.since_ns = since_ns;
+  }
 }
 
 void AddEmptied(const Journal& plan, std::vector<Operation>* begun) {

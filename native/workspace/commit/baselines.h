@@ -25,7 +25,9 @@ namespace native_runner {
 //   a file, a link             its ctime is not before that moment
 //   a directory, still there   its own ctime is not, and either its parent's is not, so that it may
 //                              be another one, or its mode or owner is not the overlay's
-//   nothing                    the parent's ctime is not: it may have been removed
+//   nothing                    the parent's ctime is not: it may have been removed; where an opaque
+//                              directory hides the parent, if names in it have changed since it was
+//                              noted
 // So a look that comes late tells of conflicts that are none; none that is one is missed.
 //
 // Of a directory that is hidden as a whole, by a whiteout, a file or an opaque directory, only its
@@ -61,6 +63,13 @@ void AddEmptied(const Journal& plan, std::vector<Operation>* begun);
 // The same of the directories in which names were touched. What else is in them is known by itself.
 void FollowDirectories(const ScannedTree& lower, const std::vector<Operation>& touched,
                        Ledger* ledger);
+
+// After a commit, whose changes have a later ctime than the directories' baselines: what the host
+// has in a directory in which it has changed names counts as changed from `since_ns` on, should the
+// transaction hide it later. Only where the upper directory shows the host's names, as after
+// NormalizeUpper.
+void RestartDirectories(const ScannedTree& upper, const std::vector<Operation>& touched,
+                        std::uint64_t since_ns, Ledger* ledger);
 
 // What a commit, or an undo, has left at each of the host's paths that it has touched; nullopt:
 // nothing.

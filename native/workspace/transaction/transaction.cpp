@@ -190,6 +190,9 @@ std::optional<Error> Transaction::Refresh(const CommitEnd& end, const Trees& tre
     NoteRestored(trees.upper, trees.lower, end.touched, since, seen, &ledger_);
   }
   FollowDirectories(trees.lower, end.touched, &ledger_);
+  if (end.kind == Journal::Kind::kCommit) {
+    RestartDirectories(trees.upper, end.touched, since, &ledger_);
+  }
   // Nothing runs: later changes can be distinguished from those of the commit itself.
   ledger_.looked_ns = since;
   return directory_.KeepLedger(ledger_);

@@ -237,5 +237,20 @@ TEST_F(BaselinesTest, BelowAReplacedDirectoryTheTimeCounts) {
   EXPECT_EQ(Conflicts(), Paths{"gone/sub/two"});
 }
 
+// What the host removes there, a command makes anew: it has not seen that it has gone.
+TEST_F(BaselinesTest, BelowAReplacedDirectoryAFileMayTakeThePlaceOfARemovedOne) {
+  if (!overlay_.Replace("gone")) GTEST_SKIP() << "no attributes on this file system";
+  Look(Overlay::Tick());
+  Overlay::Tick();
+  overlay_.Change("gone/fresh", "mine");
+  Look(Overlay::Tick());
+  EXPECT_EQ(Conflicts(), Paths()) << "the control";
+  fs::remove(Host("gone/one"));
+  const std::uint64_t later = Overlay::Tick();
+  overlay_.Change("gone/one", "mine");
+  Look(later);
+  EXPECT_EQ(Conflicts(), Paths{"gone/one"});
+}
+
 }  // namespace
 }  // namespace native_runner
