@@ -166,12 +166,16 @@ std::uint64_t WaitForTick() {
   return now;
 }
 
-std::uint64_t WaitForTickOf(int descriptor) {
+std::uint64_t WaitForTickOf(int descriptor, std::uint64_t changed_ns) {
   struct statx status {};
   const bool is_known =
       statx(descriptor, "", AT_EMPTY_PATH, STATX_CTIME | STATX_MTIME, &status) == 0;
   const auto is_coarse = [](const struct statx_timestamp& time) { return IsCoarse(time.tv_nsec); };
-  if (!is_known || !is_coarse(status.stx_ctime)) return WaitForTick();
+  if (!is_known || !is_coarse(status.stx_ctime)) {
+    if (changed_ns == 0) return WaitForTick();
+    WaitPast(changed_ns);
+    return changed_ns;
+  }
   WaitUntilPast(FileClock() / kSecond * kSecond);
   return WaitForTick();
 }

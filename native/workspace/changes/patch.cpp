@@ -6,6 +6,8 @@
 #include <cerrno>
 #include <cstring>
 #include <optional>
+#include <span>
+#include <thread>
 #include <utility>
 
 #include "policy/git/git_patch.h"
@@ -161,8 +163,8 @@ std::string FileDigest(const ScannedDirectory& directory, const std::string& nam
 
 void MakeDigests(const ScannedTree& tree, const std::vector<Change>& changes,
                  std::vector<std::string>* digests) {
-  Digester digester(tree);
   digests->resize(changes.size());
+  std::vector<std::size_t> wanted;  // indices
   std::size_t files = 0;
   std::uint64_t bytes = 0;
   for (std::size_t at = 0; at < changes.size(); ++at) {
@@ -172,9 +174,24 @@ void MakeDigests(const ScannedTree& tree, const std::vector<Change>& changes,
     if (change.size > kMostDigestBytes - bytes) continue;
     ++files;
     bytes += change.size;
-    std::string& digest = (*digests)[at];
-    if (digest.empty()) digest = digester.DigestAt(change.path);
+    if ((*digests)[at].empty()) wanted.push_back(at);
   }
+  const auto make = [&](std::span<const std::size_t> some) {
+    Digester digester(tree);
+    for (const std::size_t at : some)
+      (*digests)[at] = digester.DigestAt(changes[at].path);
+  };
+  constexpr std::size_t kMany = 64;  // half of them take longer than a thread to start
+  const std::span all(wanted);
+  // Two that give one directory another mode for a while would not agree on which it had.
+  if (all.size() < kMany || tree.opens_closed()) return make(all);
+  const std::size_t half = all.size() / 2;
+  std::thread other([&, stop = StopScope::current()] {
+    const StopScope scope(stop);
+    make(all.subspan(half));
+  });
+  make(all.first(half));
+  other.join();
 }
 
 }  // namespace native_runner

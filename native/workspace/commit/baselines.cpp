@@ -467,8 +467,6 @@ bool IsHiddenFromAbove(const ScannedTree& upper, std::string_view path,
 namespace {
 
 constexpr const char* kOrigin = "user.overlay.origin";
-constexpr std::string_view kNotes = "user.overlay.";
-constexpr std::size_t kMostNames = std::size_t{64} << 10U;  // XATTR_LIST_MAX in Linux
 
 Error Failed(const std::string& what, const char* call) {
   return Error{ErrorCode::kSetup, what + ": " + call + ": " + std::strerror(errno), ""};
@@ -584,43 +582,6 @@ class Normalizer {
   std::optional<Error> error_;
 };
 
-// Those of overlayfs that a file has; empty also where the file system keeps none.
-std::vector<std::string> NotesOf(const std::string& path) {
-  constexpr std::size_t kOften = 512;
-  std::string names(kOften, '\0');
-  ssize_t size = llistxattr(path.c_str(), names.data(), names.size());
-  if (size < 0 && errno == ERANGE) {
-    names.resize(kMostNames);
-    size = llistxattr(path.c_str(), names.data(), names.size());
-  }
-  std::vector<std::string> notes;
-  for (const char* at = names.data(); size > 0 && at < names.data() + size;
-       at += std::strlen(at) + 1) {
-    if (std::string_view(at).starts_with(kNotes)) notes.emplace_back(at);
-  }
-  return notes;
-}
-
-// The attribute of a file that is only read is not removed: it gets another mode for that long.
-std::optional<Error> StripShut(const ScannedDirectory& directory, const std::string& name,
-                               const std::vector<std::string>& notes) {
-  const auto file = OpenBeneath(directory.descriptor(), name, O_PATH, "open", Mounts::kStay);
-  if (!file) return Error{ErrorCode::kSetup, name + " can't be opened", ""};
-  const std::string path = DescriptorPath(file.value().get());
-  const auto node = NodeOf(file.value().get());
-  if (!node) return node.error();
-  const mode_t mode = node.value().mode & kModeBits;
-  const bool is_shut = (mode & S_IWUSR) == 0;
-  if (is_shut && chmod(path.c_str(), mode | S_IWUSR) != 0) return Failed(name, "chmod");
-  std::optional<Error> error;
-  for (const std::string& note : notes)
-    if (removexattr(path.c_str(), note.c_str()) != 0 && errno != ENODATA) {
-      error = Failed(name, "removexattr");
-    }
-  if (is_shut && chmod(path.c_str(), mode) != 0) return Failed(name, "chmod");
-  return error;
-}
-
 }  // namespace
 
 std::optional<Error> NormalizeUpper(const ScannedTree& upper, const ScannedTree& lower,
@@ -639,17 +600,6 @@ std::optional<Error> ForgetOrigin(const ScannedTree& upper, const std::string& p
   if (!directory) return directory.error();
   if (fremovexattr(directory.value().descriptor(), kOrigin) == 0) return std::nullopt;
   return Failed(path, "removexattr");
-}
-
-std::optional<Error> StripNotes(const ScannedDirectory& directory, const std::string& name) {
-  const std::string path = DescriptorPath(directory.descriptor()) + "/" + name;
-  const auto notes = NotesOf(path);
-  for (const std::string& note : notes) {
-    if (lremovexattr(path.c_str(), note.c_str()) == 0) continue;
-    if (errno == EACCES || errno == EPERM) return StripShut(directory, name, notes);
-    return Failed(name, "removexattr");
-  }
-  return std::nullopt;
 }
 
 }  // namespace native_runner

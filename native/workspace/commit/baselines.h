@@ -117,7 +117,4 @@ std::optional<Error> NormalizeUpper(const ScannedTree& upper, const ScannedTree&
 // showed both as one.
 std::optional<Error> ForgetOrigin(const ScannedTree& upper, const std::string& path);
 
-// Removes overlayfs' own notes (user.overlay.*) from a regular file of the upper directory.
-std::optional<Error> StripNotes(const ScannedDirectory& directory, const std::string& name);
-
 }  // namespace native_runner

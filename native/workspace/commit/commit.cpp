@@ -13,6 +13,7 @@
 #include "workspace/commit/perform.h"
 #include "workspace/commit/plan.h"
 #include "workspace/commit/undo_plan.h"
+#include "workspace/tree/staged_file.h"
 
 namespace native_runner {
 namespace {
@@ -166,6 +167,7 @@ CommitEnd Execute(const CommitDirectory& directory, const Sites& sites, const Jo
     }
     return end;
   }
+  const std::uint64_t changed_ns = NowNs();
   // Whoever had one of the host's files open may have written to it until it was taken away.
   auto written = WrittenMeanwhile(sites, plan);
   if (!written.empty()) {
@@ -180,6 +182,7 @@ CommitEnd Execute(const CommitDirectory& directory, const Sites& sites, const Jo
   CommitEnd end;
   end.touched = plan.operations;
   end.kind = plan.kind;
+  end.changed_ns = changed_ns;
   return end;
 }
 

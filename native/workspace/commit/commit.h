@@ -42,6 +42,7 @@ struct CommitEnd {
   // Operations that were done, or begun and taken back: the host's files have another ctime.
   std::vector<Operation> touched;
   Journal::Kind kind = Journal::Kind::kCommit;  // of the journal that was done
+  std::uint64_t changed_ns = 0;  // when the last of the host's files was changed, since 1970
   // True if all committed files are as the transaction has them: false if contents were given, and
   // after a death.
   bool is_whole = true;

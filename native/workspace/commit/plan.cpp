@@ -221,12 +221,10 @@ class Planner {
     const auto directory = mine ? Taken(view_.ParentOf({Site::kUpper, path}))
                                 : std::optional<const ScannedDirectory*>();
     if (!directory) return;
-    const std::string name(SplitPath(path).name);
-    // A file that a command could still reach stays the transaction's.
-    if (IsReachable(**directory, name, *mine)) return PutStaged(change, is_there, nullptr);
-    if (!IsSeen(change, {Site::kUpper, path})) return;
-    if (mine->is_file()) error_ = StripNotes(**directory, name);
-    if (!error_) PutMoved(path, is_there);
+    const auto movable = Taken(MakeMovable(**directory, std::string(SplitPath(path).name), *mine));
+    if (!movable) return;
+    if (!*movable) return PutStaged(change, is_there, nullptr);  // it stays the transaction's
+    if (IsSeen(change, {Site::kUpper, path})) PutMoved(path, **movable, is_there);
   }
 
   // Refuses a file that has other contents than those that were seen.
@@ -246,15 +244,13 @@ class Planner {
     return found == options_.contents->end() ? nullptr : &found->second;
   }
 
-  void PutMoved(const std::string& path, bool is_there) {
-    const auto mine = Expect(Site::kUpper, path);
-    if (!mine) return;
-    if (!is_there) return Move({Site::kUpper, path}, {Site::kHost, path}, *mine);
+  void PutMoved(const std::string& path, const HostFile& mine, bool is_there) {
+    if (!is_there) return Move({Site::kUpper, path}, {Site::kHost, path}, mine);
     const auto host = Expect(Site::kHost, path);
     if (!host) return;
     const SitePath backup = Backup();
-    Move({Site::kUpper, path}, backup, *mine);
-    operations_.push_back({Operation::Kind::kExchange, backup, {Site::kHost, path}, *mine, *host});
+    Move({Site::kUpper, path}, backup, mine);
+    operations_.push_back({Operation::Kind::kExchange, backup, {Site::kHost, path}, mine, *host});
   }
 
   void PutStaged(const Change& change, bool is_there, const std::vector<std::uint8_t>* given) {

@@ -41,7 +41,7 @@ struct PlanOptions {
 //   times             of added directories, last, from the lowest up
 //
 // A file is copied instead, in the backup directory, if a command could still reach it
-// (IsReachable) or if host and upper are on two file systems. The copy gets to the host, and the
+// (MakeMovable) or if host and upper are on two file systems. The copy gets to the host, and the
 // last operation for the path takes the file from `upper` to the backup directory or `kept`. Of a
 // copy of a workspace, and where contents are given, nothing is taken from `upper`. So an inode of
 // the host's is never one that a command can reach.

@@ -2,10 +2,14 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <csignal>
+#include <cstring>
+#include <string_view>
+#include <vector>
 
 #include "supervise/os/descriptor.h"
 #include "workspace/tree/beneath.h"
@@ -21,6 +25,44 @@ bool IsOpenedOnlyHere(int file) {
   if (fcntl(file, F_SETSIG, SIGURG) != 0) return false;
   if (fcntl(file, F_SETLEASE, F_WRLCK) != 0) return false;
   return fcntl(file, F_SETLEASE, F_UNLCK) == 0;
+}
+
+// Returns the names of overlayfs' attributes of a file; none also where the file system has no
+// attributes.
+std::vector<std::string> NotesOf(int file) {
+  constexpr std::string_view kNotes = "user.overlay.";
+  constexpr std::size_t kOften = 512;
+  constexpr std::size_t kMostNames = std::size_t{64} << 10U;  // XATTR_LIST_MAX in Linux
+  std::string names(kOften, '\0');
+  ssize_t size = flistxattr(file, names.data(), names.size());
+  if (size < 0 && errno == ERANGE) {
+    names.resize(kMostNames);
+    size = flistxattr(file, names.data(), names.size());
+  }
+  std::vector<std::string> notes;
+  for (const char* at = names.data(); size > 0 && at < names.data() + size;
+       at += std::strlen(at) + 1) {
+    if (std::string_view(at).starts_with(kNotes)) notes.emplace_back(at);
+  }
+  return notes;
+}
+
+// `mode`: of the file, which gets another one meanwhile if it keeps its owner from writing.
+std::optional<Error> RemoveNotes(int file, const std::string& name,
+                                 const std::vector<std::string>& notes, mode_t mode) {
+  const bool is_shut = (mode & S_IWUSR) == 0;
+  if (is_shut && fchmod(file, mode | S_IWUSR) != 0) {
+    return SystemError((name + ": fchmod").c_str(), errno);
+  }
+  std::optional<Error> error;
+  for (const std::string& note : notes)
+    if (fremovexattr(file, note.c_str()) != 0 && errno != ENODATA && !error) {
+      error = SystemError((name + ": fremovexattr").c_str(), errno);
+    }
+  if (is_shut && fchmod(file, mode) != 0 && !error) {
+    error = SystemError((name + ": fchmod").c_str(), errno);
+  }
+  return error;
 }
 
 // Puts other contents into a copy, whose mode may keep its owner out, and gives it its mode after
@@ -65,14 +107,22 @@ Error ChangedMeanwhile(const std::string& path) {
 
 }  // namespace
 
-bool IsReachable(const ScannedDirectory& directory, const std::string& name, const Node& node) {
-  if (node.links > 1) return true;
-  if (!node.is_file()) return false;
+Result<std::optional<Node>> MakeMovable(const ScannedDirectory& directory, const std::string& name,
+                                        const Node& node) {
+  const std::optional<Node> none;
+  if (node.links > 1) return none;
+  if (!node.is_file()) return std::optional(node);
   const auto file = directory.OpenFile(name);
-  if (!file) return true;
-  const auto opened = NodeOf(file.value().get());
-  if (!opened || !opened.value().IsSameInode(node) || opened.value().links > 1) return true;
-  return !IsOpenedOnlyHere(file.value().get());
+  if (!file) return none;
+  const int opened = file.value().get();
+  auto now = NodeOf(opened);
+  if (!now || !now->IsSameInode(node) || now->links > 1 || !IsOpenedOnlyHere(opened)) return none;
+  const auto notes = NotesOf(opened);
+  if (notes.empty()) return std::optional(*now);
+  if (auto error = RemoveNotes(opened, name, notes, now->mode & kModeBits)) return *error;
+  now = NodeOf(opened);
+  if (!now) return now.error();
+  return std::optional(*now);
 }
 
 Result<HostFile> Staging::Copy(const std::string& path, const HostFile& like,

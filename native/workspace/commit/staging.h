@@ -14,14 +14,16 @@
 
 namespace native_runner {
 
-// Returns true if a file or link of the upper directory can be reached otherwise than by this name:
-// it has another name (link(2)), or a process has it open or mapped. Such a file must not become
-// the host's: a command could change it there. True too if that can't be found out.
+// Makes a file or link of the upper directory one that can be moved to the host: removes overlayfs'
+// own notes (user.overlay.*) from a regular file. Returns its state then; nullopt if it must not be
+// moved, since a command could change it there: it has another name (link(2)), or a process has it
+// open or mapped. nullopt too if that can't be found out. kSetup if the notes can't be removed.
 //
 // A lease (fcntl(2), F_SETLEASE) is granted only on a file that no other descriptor has open. It is
 // not to be had on another user's file without CAP_LEASE, nor on every file system. `node`: of
 // `name` in `directory`.
-bool IsReachable(const ScannedDirectory& directory, const std::string& name, const Node& node);
+Result<std::optional<Node>> MakeMovable(const ScannedDirectory& directory, const std::string& name,
+                                        const Node& node);
 
 // Makes copies of the upper directory's files in the backup directory of a commit. They are on the
 // host's file system, so that each can be renamed to its place. Hard links among the files are hard

@@ -181,7 +181,7 @@ std::optional<Error> Transaction::Refresh(const CommitEnd& end, const Trees& tre
     if (!has_gone) continue;
     if (auto error = ForgetOrigin(trees.upper, operation.from.path)) return error;
   }
-  const std::uint64_t since = WaitForTickOf(trees.lower.root());
+  const std::uint64_t since = WaitForTickOf(trees.lower.root(), end.changed_ns);
   std::set<std::string, std::less<>> seen;
   if (auto error = NoteBaselines(trees.upper, trees.lower, since, &ledger_, &seen)) return error;
   KeepNewTexts(trees, since);

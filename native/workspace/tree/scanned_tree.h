@@ -80,6 +80,7 @@ class ScannedTree {
       : root_(std::move(root)), opens_closed_(opens_closed), mounts_(mounts) {}
 
   int root() const { return root_.get(); }
+  bool opens_closed() const { return opens_closed_; }
 
   // The same tree, of which what keeps its owner out can't be read.
   Result<ScannedTree> WhereOpen() const;

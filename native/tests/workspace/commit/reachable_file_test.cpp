@@ -1,9 +1,12 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include <filesystem>
+#include <string>
 
 #include "tests/supervise/support/temp_directory.h"
 #include "workspace/commit/staging.h"
@@ -20,7 +23,9 @@ class ReachableFileTest : public testing::Test {
         Descriptor(open(directory_.path().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)));
     const auto node = directory.Look(name);
     EXPECT_TRUE(node && node.value());
-    return IsReachable(directory, name, *node.value());
+    const auto movable = MakeMovable(directory, name, *node.value());
+    EXPECT_TRUE(movable);
+    return movable && !movable.value();
   }
 
   TempDirectory directory_;
@@ -71,6 +76,34 @@ TEST_F(ReachableFileTest, IsOneThatCantBeOpened) {
   if (geteuid() == 0) GTEST_SKIP() << "root opens it";
   std::filesystem::permissions(path_, std::filesystem::perms::none);
   EXPECT_TRUE(IsFound());
+}
+
+// What overlayfs has noted of a file, the host's has no use for.
+TEST(MovableFileTest, HasNoNotesOfOverlayfsAndTheModeThatItHad) {
+  const TempDirectory place;
+  const std::string path = place.path() + "/file";
+  for (const mode_t mode : {0644, 0444}) {
+    place.Write("file", "text");
+    if (setxattr(path.c_str(), "user.overlay.origin", "x", 1, 0) != 0) {
+      GTEST_SKIP() << "no attributes on this file system";
+    }
+    ASSERT_EQ(setxattr(path.c_str(), "user.mine", "x", 1, 0), 0);
+    ASSERT_EQ(chmod(path.c_str(), mode), 0);
+    const ScannedDirectory directory(
+        Descriptor(open(place.path().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)));
+    const auto node = directory.Look("file");
+    ASSERT_TRUE(node && node.value());
+    const auto movable = MakeMovable(directory, "file", *node.value());
+    ASSERT_TRUE(movable && movable.value());
+    const auto now = directory.Look("file");
+    ASSERT_TRUE(now && now.value());
+    EXPECT_EQ(movable.value()->changed_ns, now.value()->changed_ns);
+    EXPECT_EQ(now.value()->mode & 07777U, mode);
+    char value = 0;
+    EXPECT_EQ(getxattr(path.c_str(), "user.overlay.origin", &value, 1), -1);
+    EXPECT_EQ(getxattr(path.c_str(), "user.mine", &value, 1), 1) << "the control";
+    std::filesystem::remove(path);
+  }
 }
 
 }  // namespace
