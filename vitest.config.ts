@@ -60,16 +60,16 @@ const kNative = [
 
 /**
  * The suites run as an ordinary user. Where root runs them, first as root and then as a user, root runs the files alone whose
- * first line is `// As root too: why`.
+ * first line is `// As root too: why`, and with `npm run check:deep` those whose first line is the second of these.
  */
-const kAsRootToo = "// As root too: ";
+const kAsRootToo = { "1": "// As root too: ", deep: "// As root too, in check:deep: " };
 
-function asRootToo(): string[] {
+function asRootToo(when: keyof typeof kAsRootToo): string[] {
   const directory = "__tests__/integration";
   return readdirSync(directory, { recursive: true, encoding: "utf8" })
     .filter((name) => name.endsWith(".test.ts"))
     .map((name) => `${directory}/${name}`)
-    .filter((file) => readFileSync(file, "utf8").startsWith(kAsRootToo));
+    .filter((file) => readFileSync(file, "utf8").startsWith(kAsRootToo[when]));
 }
 
 /** Of the stress suites some run as root and some as a user, each half about as long. */
@@ -93,7 +93,8 @@ const kStressMs = process.env.NATIVE_RUNNER_ROUNDS === undefined ? 600_000 : 6 *
 const { NATIVE_RUNNER_ALSO_AS_USER: isAlsoAsUser, NATIVE_RUNNER_ALSO_AS_ROOT: isAlsoAsRoot } =
   process.env;
 const kAll = ["__tests__/integration/**/*.test.ts"];
-const integration = isSanitized ? kNative : isAlsoAsUser ? asRootToo() : kAll;
+const asRoot = isAlsoAsUser === "deep" ? asRootToo("deep") : asRootToo("1");
+const integration = isSanitized ? kNative : isAlsoAsUser ? asRoot : kAll;
 
 /** One project per kind of test; folders under __tests__ mirror lib. No retries anywhere. */
 export default defineConfig({

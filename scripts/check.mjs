@@ -1,7 +1,7 @@
 // node scripts/check.mjs NAME... [--all]: the checks of this repository, each by its name, or groups of them.
 // All that were named run, then it fails if one did. `npm run lint`, `check:deep` and .ci/run call it.
 //   NAME    a check (biome, types, format, tidy, includes, class-names, addon-types, glibc, shell, asan, tsan, fuzz, pack,
-//           platforms, units, stress, leftovers), or a group: lint, deep
+//           platforms, units, as-root, stress, leftovers), or a group: lint, deep
 //   --all   the long form of a check: the static analyzer (tidy), the integration suite too (asan, tsan), each
 //           way to install (pack), a minute for each target (fuzz)
 import { inRoot, nodeProgram } from "./lib/project.mjs";
@@ -34,6 +34,11 @@ const checks = {
   fuzz: () => check("fuzz", ...(isAll ? ["--seconds", "60"] : [])),
   pack: () => check("pack", ...(isAll ? ["--all"] : [])),
   units: () => node("scripts/test.mjs", "--units"),
+  "as-root": () => {
+    if (process.getuid() === 0) return node("scripts/test.mjs", "--as-root");
+    console.log("skipped: as-root: this is not root");
+    return 0;
+  },
   stress: () => node("scripts/test.mjs", "--stress"),
   platforms: () => node("scripts/platforms.mjs"),
   leftovers: () => check("leftovers"),
@@ -52,7 +57,7 @@ const groups = {
     "shell",
   ],
   // What takes too long for each landing: before an issue is called done, and before a release.
-  deep: ["tidy", "units", "asan", "tsan", "fuzz", "stress", "pack", "platforms"],
+  deep: ["tidy", "units", "as-root", "asan", "tsan", "fuzz", "stress", "pack", "platforms"],
 };
 
 const named = process.argv.slice(2).filter((word) => word !== "--all");

@@ -1,8 +1,9 @@
 // npm test: sets up what is missing, then the tests: C++ units (with AddressSanitizer and UBSan), TypeScript units
 // and types, integration. As root, what looks at the kernel runs twice: as root and as an ordinary user, in a copy of
 // the checkout, side by side. Ends with one plain line of counts.
-//   node scripts/test.mjs --stress | --units     in place of these: the stress suites; the C++ units as they are shipped,
-//                                                each moment to die at and each call that fails tried
+//   node scripts/test.mjs --stress | --units | --as-root
+//       in place of these: the stress suites; the C++ units as they are shipped, each moment to die at and each call that
+//       fails tried; what takes long as root, and runs as an ordinary user at each landing
 import { mkdirSync, writeFileSync } from "node:fs";
 import os from "node:os";
 import { kUnitPrograms, runUnits } from "./lib/gtest.mjs";
@@ -16,8 +17,8 @@ import { closeWith, runVitest, sumOf } from "./lib/suites.mjs";
 import { otherEngines } from "./platforms/engines.mjs";
 
 const isRoot = process.getuid() === 0;
-const isStress = process.argv.includes("--stress");
-const isUnits = process.argv.includes("--units");
+/** What is asked for in place of the usual. */
+const asked = ["stress", "units", "as-root"].find((word) => process.argv.includes(`--${word}`));
 const kNothing = { passed: 0, failed: [], skipped: [] };
 
 const env = { ...process.env, NATIVE_RUNNER_TEST_AS: isRoot ? "root" : "user" };
@@ -138,25 +139,29 @@ const kUnitSteps = [
   { label: "C++ units are built", work: buildShippedUnits },
   { label: "C++ units", work: () => runUnits("release") },
 ];
-const kStressSteps = [
+const kAsRootSteps = [
   { label: "set-up", work: setUp },
-  ...(isRoot ? [copyForUser] : []),
-  suite("stress"),
+  {
+    label: "integration as root",
+    work: () => vitest(["integration"], { env: { ...env, NATIVE_RUNNER_ALSO_AS_USER: "deep" } }),
+  },
 ];
-const steps = isUnits
-  ? kUnitSteps
-  : isStress
-    ? kStressSteps
-    : [...first, ...(isRoot ? [copyForUser, unitsAsUser] : []), suite("integration")];
-const sum = sumOf(await runSteps("tests", isRoot && !isUnits ? [...steps, end] : steps));
+const usual = [...first, ...(isRoot ? [copyForUser, unitsAsUser] : []), suite("integration")];
+const kSteps = {
+  stress: [{ label: "set-up", work: setUp }, ...(isRoot ? [copyForUser] : []), suite("stress")],
+  units: kUnitSteps,
+  "as-root": kAsRootSteps,
+};
+const steps = asked === undefined ? usual : kSteps[asked];
+const sum = sumOf(await runSteps("tests", steps.includes(copyForUser) ? [...steps, end] : steps));
 console.log();
 if (!isRoot) {
   console.log(
     "not run: the suites as root, since this is not root; `sudo npm test` runs both halves",
   );
 }
-const line = closeWith(isStress ? "stress" : "tests", sum);
-if (!isStress && !isUnits) {
+const line = closeWith(asked === "stress" ? "stress" : "tests", sum);
+if (asked === undefined) {
   mkdirSync(inRoot("build"), { recursive: true });
   writeFileSync(inRoot("build", "test-summary.txt"), `${line}\n`);
 }

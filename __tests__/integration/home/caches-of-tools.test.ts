@@ -1,4 +1,4 @@
-// As root too: it mounts overlays without a user namespace, and cargo is in root's home where rustup has put it.
+// As root too, in check:deep: it mounts overlays without a user namespace, and cargo is in root's home where rustup has put it.
 /**
  * The host's package caches with the tools that own them: each installs offline what the host has installed, also in
  * the middle of an installation of the host's, and meets a corrupt entry as it does on the host.

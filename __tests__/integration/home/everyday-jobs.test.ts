@@ -1,4 +1,4 @@
-// As root too: root's commands are uid 0 inside, and see other modes.
+// As root too, in check:deep: root's commands are uid 0 inside, and see other modes.
 /**
  * What works at the terminal works in the sandbox: everyday jobs with the real tools of this machine, in a home with
  * version managers and secrets, in every way of running. Controls: the same jobs on the host, and the secrets there.
