@@ -89,6 +89,8 @@ class Workspace {
   /** Of the host's own: merges don't know them; the later commit does. */
   readonly #madeByHost = new Set<number>();
   readonly #removedByHost = new Set<string>();
+  /** By the number of the edit, what it has removed. */
+  readonly #removals = new Map<number, string>();
   readonly #sameRemovals: Set<number>[] = [];
   #last = 0;
   readonly #seed: number;
@@ -145,6 +147,7 @@ class Workspace {
       ? { id, content: undefined, ...(removed !== undefined && { removed }) }
       : { id, content: `edit-${id}` };
     if (edit.content !== undefined) this.#contents.set(edit.content, edit);
+    if (edit.removed !== undefined) this.#removals.set(id, edit.removed);
     return { edit, known: new Set([...before.known, id]) };
   }
 
@@ -188,7 +191,19 @@ class Workspace {
   /** Two have removed a path, and a merge has found that they agree: who knows one removal knows the other. */
   #agreed(one: Entry, other: Entry): void {
     if (one.edit.content !== undefined || other.edit.content !== undefined) return;
-    const ids = new Set([one.edit.id, other.edit.id]);
+    this.#areSame([one.edit.id, other.edit.id]);
+  }
+
+  /** A branch has taken a removal over: it is the same as those of that file which it knows. */
+  #taken({ edit, known }: Entry): Entry {
+    const { removed } = edit;
+    const same = [...known].filter((id) => this.#removals.get(id) === removed);
+    if (removed !== undefined) this.#areSame([edit.id, ...same]);
+    return { edit, known };
+  }
+
+  #areSame(removals: number[]): void {
+    const ids = new Set(removals);
     const joined = this.#sameRemovals.filter((each) => [...ids].some((id) => each.has(id)));
     for (const each of joined) {
       for (const id of each) ids.add(id);
@@ -214,7 +229,8 @@ class Workspace {
           (leaves.edit.content === undefined && this.#removedByHost.has(path));
         expect(isHosts || this.#mayReplace(leaves, takes), why).toBe(true);
       }
-      merged.set(path, { edit: takes.edit, known: new Set([...our.known, ...their.known]) });
+      const known = new Set([...our.known, ...their.known]);
+      merged.set(path, this.#taken({ edit: takes.edit, known }));
     }
     return merged;
   }
@@ -340,16 +356,20 @@ class Workspace {
     this.#count("adoptions");
     this.#log.push(said);
     await branch.transaction.adopt(from.transaction);
-    Workspace.#adopted(branch, from);
+    this.#adopted(branch, from);
   }
 
-  static #adopted(branch: Branch, from: Branch): void {
+  #adopted(branch: Branch, from: Branch): void {
     const was = branch.tree;
     branch.tree = new Map();
     for (const path of new Set([...was.keys(), ...from.tree.keys()])) {
+      const our = was.get(path) ?? kNever;
       const their = from.tree.get(path) ?? kNever;
-      const known = new Set([...(was.get(path) ?? kNever).known, ...their.known]);
-      branch.tree.set(path, { edit: their.edit, known });
+      const known = new Set([...our.known, ...their.known]);
+      // What the other has never had is removed.
+      const isRemoved = their.edit === kNever.edit && our.edit.content !== undefined;
+      const entry = isRemoved ? this.#edited({ edit: our.edit, known }, true) : undefined;
+      branch.tree.set(path, entry ?? this.#taken({ edit: their.edit, known }));
     }
   }
 
@@ -459,13 +479,22 @@ class Workspace {
         this.#count("of these done");
         this.#log.push("  it is done");
         branch.tree = this.#expectMerged(branch.tree, from.tree, view, new Set());
+      } else {
+        // It may be done: then the branch has come from the other where they are alike.
+        for (const [path, their] of from.tree) {
+          const our = branch.tree.get(path) ?? kNever;
+          if (our.edit.content !== their.edit.content) continue;
+          const known = new Set([...our.known, ...their.known]);
+          this.#agreed(our, their);
+          branch.tree.set(path, this.#taken({ edit: our.edit, known }));
+        }
       }
     } else if (act === "adopt" && from) {
       if (textOf(view) !== textOf(viewOf(branch.tree))) {
         this.#count("of these done");
         this.#log.push("  it is done");
         expect(textOf(view), this.#told()).toBe(textOf(viewOf(from.tree)));
-        Workspace.#adopted(branch, from);
+        this.#adopted(branch, from);
       }
     } else if (act === "commit") {
       const host = viewOfHost(this.#host);

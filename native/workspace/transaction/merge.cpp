@@ -186,7 +186,7 @@ class Planner {
   bool HasChanged(const std::string& path, const Spot& spot, const MergeSide& side,
                   const ByPath& changed) const {
     const auto found = FindBase(path);
-    if (!found) return changed.count(path) != 0;
+    if (!found) return changed.count(path) != 0 && !IsLeftover(path, spot);
     // Of what both have come from, each may have gone back to the one from the other.
     if (!found->rivals.empty()) return true;
     // Nor is it known what a change was made of that may be a conflict, or that the host has by now
@@ -195,6 +195,15 @@ class Planner {
     const bool is_open = change != changed.end() && change->second->conflict;
     if (found->is_hosts && (is_open || side.as_host.contains(path))) return true;
     return !found->kept->IsAt(*found->entry, spot, NameOf(path));
+  }
+
+  // Whether a side still has what both have come from, and the host has removed since: the removal
+  // is the later one.
+  bool IsLeftover(const std::string& path, const Spot& spot) const {
+    const auto found = base_.Find(path);
+    if (!found || !spot.node || !found->kept->IsAt(*found->entry, spot, NameOf(path))) return false;
+    const auto host = SpotOf(host_, path);
+    return host && !host.value().node;
   }
 
   bool HasRivals(const std::string& path) const {

@@ -190,7 +190,7 @@ const kCases: Record<string, Case> = {
   },
 };
 
-describeBackends("a merge", (openTransaction) => {
+describeBackends("a merge", (openTransaction, backend) => {
   async function parted(
     { before = "true", ours, theirs }: Pick<Case, "before" | "ours" | "theirs">,
     options: Parameters<typeof openTransaction>[1] = {},
@@ -467,6 +467,30 @@ describeBackends("a merge", (openTransaction) => {
     await run(first, "echo 2 > new");
     await expect(first.merge(other)).rejects.toMatchObject({ paths: ["new"] });
     await runner.close();
+  });
+
+  test("brings nothing back that the commit of another branch has removed since both had it", async () => {
+    for (const isMadeAnew of [false, true]) {
+      const { runner, transaction: one } = await openTransaction(twenty());
+      const other = await one.fork();
+      await run(other, "echo 1 > dir/new");
+      await one.merge(other);
+      await one.commit();
+      const third = await one.fork();
+      await other.merge(one);
+      await run(third, "rm dir/new");
+      await third.commit();
+      if (backend === "copy") await one.merge(third); // it shows it until then
+      await run(one, "[ ! -e dir/new ]"); // and an overlay until it is used
+      if (isMadeAnew) await run(other, "echo 2 > dir/new");
+      const end = await one.merge(other).catch((error: unknown) => error);
+      const { out } = await run(one, "cat dir/new 2> /dev/null || echo gone");
+      if (!isMadeAnew)
+        expect([out, end]).toEqual(["gone", expect.objectContaining({ merged: [] })]);
+      else if (end instanceof Error) expect(end).toMatchObject({ paths: ["dir/new"] });
+      else expect(out).toBe("2");
+      await runner.close();
+    }
   });
 
   test("of siblings, and of a fork's fork, starts where they parted", async () => {
