@@ -414,7 +414,18 @@ class Workspace {
       return;
     }
     this.#count("undos");
-    for (const [path, entry] of branch.replaced) this.#hostTree.set(path, entry);
+    for (const [path, entry] of branch.replaced) {
+      const was = this.#hostTree.get(path) ?? kNever;
+      const isRemoved = entry.edit.content === undefined && was.edit.content !== undefined;
+      const now = isRemoved ? this.#edited(was, true) : entry;
+      this.#hostTree.set(path, now);
+      // Who has removed what the commit had made has what the host has again.
+      for (const { tree } of this.#branches) {
+        const removed = tree.get(path)?.edit;
+        if (isRemoved && removed?.removed === was.edit.content && removed)
+          this.#areSame([now.edit.id, removed.id]);
+      }
+    }
     branch.replaced = undefined;
   }
 
