@@ -88,6 +88,8 @@ class Workspace {
   #hostTree: Tree = new Map();
   /** Of the host's own: merges don't know them; the later commit does. */
   readonly #madeByHost = new Set<number>();
+  /** Removals of what an undo has taken from the host too. */
+  readonly #moot = new Set<number>();
   readonly #removedByHost = new Set<string>();
   /** By the number of the edit, what it has removed. */
   readonly #removals = new Map<number, string>();
@@ -181,7 +183,7 @@ class Workspace {
     if (old.edit.content !== undefined) return by.known.has(old.edit.id);
     // A removal that the other had not seen, of what it has gone on from.
     const removed = old.edit.removed;
-    if (removed === undefined) return true;
+    if (removed === undefined || this.#moot.has(old.edit.id)) return true;
     const id = Number(removed.slice("edit-".length));
     if (!by.known.has(id)) return true;
     const same = this.#sameRemovals.find((each) => each.has(old.edit.id)) ?? [old.edit.id];
@@ -416,14 +418,12 @@ class Workspace {
     this.#count("undos");
     for (const [path, entry] of branch.replaced) {
       const was = this.#hostTree.get(path) ?? kNever;
-      const isRemoved = entry.edit.content === undefined && was.edit.content !== undefined;
-      const now = isRemoved ? this.#edited(was, true) : entry;
-      this.#hostTree.set(path, now);
+      this.#hostTree.set(path, entry);
+      if (entry.edit.content !== undefined || was.edit.content === undefined) continue;
       // Who has removed what the commit had made has what the host has again.
       for (const { tree } of this.#branches) {
-        const removed = tree.get(path)?.edit;
-        if (isRemoved && removed?.removed === was.edit.content && removed)
-          this.#areSame([now.edit.id, removed.id]);
+        const edit = tree.get(path)?.edit;
+        if (edit?.removed === was.edit.content) this.#moot.add(edit.id);
       }
     }
     branch.replaced = undefined;
