@@ -7,11 +7,11 @@
 #include <cstring>
 #include <optional>
 #include <span>
-#include <thread>
 #include <utility>
 
 #include "policy/git/git_patch.h"
 #include "policy/text/digest.h"
+#include "workspace/tree/helper_thread.h"
 #include "workspace/tree/stopping.h"
 
 namespace native_runner {
@@ -186,12 +186,8 @@ void MakeDigests(const ScannedTree& tree, const std::vector<Change>& changes,
   // Two that give one directory another mode for a while would not agree on which it had.
   if (all.size() < kMany || tree.opens_closed()) return make(all);
   const std::size_t half = all.size() / 2;
-  std::thread other([&, stop = StopScope::current()] {
-    const StopScope scope(stop);
-    make(all.subspan(half));
-  });
-  make(all.first(half));
-  other.join();
+  const auto other = HelperThread::Start([&] { make(all.subspan(half)); });
+  make(other ? all.first(half) : all);
 }
 
 }  // namespace native_runner

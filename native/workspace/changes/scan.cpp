@@ -14,6 +14,7 @@
 #include "supervise/os/file.h"
 #include "workspace/changes/noted_contents.h"
 #include "workspace/changes/same_file.h"
+#include "workspace/tree/helper_thread.h"
 #include "workspace/tree/stopping.h"
 
 namespace native_runner {
@@ -31,18 +32,16 @@ class SharedWork {
   // Until nothing is left, or one has failed. The first of the workers is this thread's.
   template <typename Worker>
   void Run(std::vector<Worker>* workers) {
-    std::vector<std::thread> threads;
+    std::vector<HelperThread> threads;
     has_failed_ = workers->front().has_failed();
     Work(&workers->front(), [&] {
       if (waiting_.size() < kMany || !threads.empty()) return;
       for (std::size_t at = 1; at < workers->size(); ++at)
-        threads.emplace_back([this, worker = &(*workers)[at], stop = StopScope::current()] {
-          const StopScope scope(stop);
-          Work(worker, [] {});
-        });
+        if (auto thread =
+                HelperThread::Start([this, worker = &(*workers)[at]] { Work(worker, [] {}); })) {
+          threads.push_back(std::move(*thread));
+        }
     });
-    for (std::thread& thread : threads)
-      thread.join();
   }
 
  private:

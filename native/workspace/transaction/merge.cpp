@@ -197,8 +197,8 @@ class Planner {
     return !found->kept->IsAt(*found->entry, spot, NameOf(path));
   }
 
-  // Whether a side still has what both have come from, and the host has removed since: the removal
-  // is the later one.
+  // Returns true if a side still has the file that both have come from, and the host has removed it
+  // since: then the side has not changed it.
   bool IsLeftover(const std::string& path, const Spot& spot) const {
     const auto found = base_.Find(path);
     if (!found || !spot.node || !found->kept->IsAt(*found->entry, spot, NameOf(path))) return false;

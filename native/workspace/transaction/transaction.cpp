@@ -6,7 +6,6 @@
 #include <cerrno>
 #include <functional>
 #include <set>
-#include <thread>
 #include <utility>
 
 #include "supervise/os/file.h"
@@ -19,6 +18,7 @@
 #include "workspace/transaction/checkpoints.h"
 #include "workspace/transaction/git_paths.h"
 #include "workspace/transaction/kept_texts.h"
+#include "workspace/tree/helper_thread.h"
 #include "workspace/tree/stopping.h"
 
 namespace native_runner {
@@ -246,13 +246,13 @@ Result<Transaction::CommitResult> Transaction::Commit(
 std::optional<Error> Transaction::Prepare(const Trees& trees, const std::vector<Change>& changes,
                                           std::vector<std::string>* digests) {
   const auto open = trees.upper.WhereOpen();
-  std::thread digesting([&] {
+  auto digesting = HelperThread::Start([&] {
     if (open) MakeDigests(open.value(), changes, digests);
   });
   auto error = Unmount();
-  digesting.join();
+  digesting.reset();
   if (error) return error;
-  MakeDigests(trees.upper, changes, digests);  // of files in directories that keep their owner out
+  MakeDigests(trees.upper, changes, digests);  // the rest, as where a directory keeps its owner out
   return copy_ ? std::nullopt : NormalizeUpper(trees.upper, trees.lower, &ledger_);
 }
 

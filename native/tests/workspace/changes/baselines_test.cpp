@@ -237,7 +237,7 @@ TEST_F(BaselinesTest, BelowAReplacedDirectoryTheTimeCounts) {
   EXPECT_EQ(Conflicts(), Paths{"gone/sub/two"});
 }
 
-// What the host removes there, a command makes anew: it has not seen that it has gone.
+// The host removes a file there, and a command that has not seen that makes it anew.
 TEST_F(BaselinesTest, BelowAReplacedDirectoryAFileMayTakeThePlaceOfARemovedOne) {
   if (!overlay_.Replace("gone")) GTEST_SKIP() << "no attributes on this file system";
   Look(Overlay::Tick());

@@ -78,7 +78,7 @@ TEST_F(ReachableFileTest, IsOneThatCantBeOpened) {
   EXPECT_TRUE(IsFound());
 }
 
-// What overlayfs has noted of a file, the host's has no use for.
+// Moving removes overlayfs' attributes, and nothing else of the file.
 TEST(MovableFileTest, HasNoNotesOfOverlayfsAndTheModeThatItHad) {
   const TempDirectory place;
   const std::string path = place.path() + "/file";
