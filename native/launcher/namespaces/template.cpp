@@ -457,7 +457,7 @@ bool WaitForClone(UsedNetworks* networks) {
   constexpr timespec kAtOnce{};
   if (!networks->is_used() || wait(&kAtOnce) != 0) return true;
   if (!networks->Prepare()) return false;
-  for (long most = networks->CloseIdle(); most >= 0; most = networks->CloseIdle()) {
+  for (long most = 0; most >= 0; most = networks->LookAfter()) {
     constexpr long kSecond = 1'000'000'000;
     const timespec time = {most / kSecond, most % kSecond};
     if (wait(&time) != 0) break;

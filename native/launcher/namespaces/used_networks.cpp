@@ -59,11 +59,11 @@ void UsedNetworks::Begin(int proc) {
 bool UsedNetworks::Enter() {
   if (own_ == 0) return false;
   const std::uint64_t now = kernel::Now();
-  is_wanted_ = asked_ns_ != 0 && now - asked_ns_ < kOftenNs;
+  is_wanted_ = asked_ns_ != 0 && now - asked_ns_ < kMostIdleNs;
   asked_ns_ = now;
   for (Network& network : networks_) {
     if (network.at == 0 || !IsLeft(&network, now) || now - network.left_ns < rest_ns_) continue;
-    if (network.uses >= kMostUses || !IsAsNew(network)) {
+    if (!IsUsable(&network)) {
       Close(&network);
       continue;
     }
@@ -80,6 +80,7 @@ bool UsedNetworks::Leave(int pidfd) {
   entered_ = nullptr;
   network.uses += 1;
   network.user = pidfd;
+  network.is_as_new = false;
   if (pidfd <= 0) Close(&network);  // no clone was made, or nobody could tell when it is gone
   return kernel::EnterNamespace(own_) == 0;
 }
@@ -96,18 +97,24 @@ bool UsedNetworks::Prepare() {
   return true;
 }
 
-long UsedNetworks::CloseIdle() {
+long UsedNetworks::LookAfter() {
   const std::uint64_t now = kernel::Now();
-  std::uint64_t next = 0;
+  std::uint64_t next = kMostIdleNs;
   bool has_some = false;
+  bool has_read = false;
   for (Network& network : networks_) {
     if (network.at == 0 || !IsLeft(&network, now)) continue;
     const std::uint64_t idle = now - network.left_ns;
-    if (idle >= kMostIdleNs) {
+    const bool is_rested = idle >= rest_ns_;
+    const bool reads = is_rested && !network.is_as_new && !has_read;
+    has_read |= reads;
+    if (idle >= kMostIdleNs || (reads && !IsUsable(&network))) {
       Close(&network);
       continue;
     }
-    if (!has_some || kMostIdleNs - idle < next) next = kMostIdleNs - idle;
+    std::uint64_t left = kMostIdleNs - idle;
+    if (!network.is_as_new) left = is_rested ? 0 : rest_ns_ - idle;
+    if (left < next) next = left;
     has_some = true;
   }
   return has_some ? static_cast<long>(next) : -1;
@@ -131,6 +138,12 @@ bool UsedNetworks::IsLeft(Network* network, std::uint64_t now) {
   network->user = 0;
   network->left_ns = now;
   return true;
+}
+
+bool UsedNetworks::IsUsable(Network* network) {
+  if (network->uses >= kMostUses) return false;
+  if (!network->is_as_new) network->is_as_new = IsAsNew(*network);
+  return network->is_as_new;
 }
 
 // Opens the files of the namespace that the template is in, which has just been made.

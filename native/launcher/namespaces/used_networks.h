@@ -10,10 +10,11 @@ namespace native_runner {
 // namespace, over which no command has capabilities, and has a loopback and nothing else.
 //
 // A clone gets one only if nothing tells it from a new one: no process and no socket is in it, and
-// its counters, routes and flow labels read as when it was made. They are read
-// before the clone is made, once the one before has been gone for as long as the kernel's timers
-// take to send what a multicast group that was left needs (igmp_ifc_start_timer() in
-// net/ipv4/igmp.c). What can't be read is not the same.
+// its counters, routes and flow labels read as when it was made. They are read once the clone
+// before has been gone for as long as the kernel's timers take to send what a multicast group that
+// was left needs (igmp_ifc_start_timer() in net/ipv4/igmp.c): between two requests if there is
+// time, since nothing can change a namespace in which nobody is, else before the next clone is
+// made. What can't be read is not the same.
 //
 // One process, the template's launcher; static, since its buffers are large.
 class UsedNetworks {
@@ -21,7 +22,6 @@ class UsedNetworks {
   static constexpr std::size_t kMostKept = 32;
   static constexpr std::uint32_t kMostUses = 1000;  // of one namespace
   static constexpr std::uint64_t kMostIdleNs = 10'000'000'000;
-  static constexpr std::uint64_t kOftenNs = 1'000'000'000;  // between two requests
 
   // Moves the template to a network namespace of its own, which no clone gets. `proc`: a directory
   // of the template's proc(5). Called if clones have networks of their own, and no listeners.
@@ -36,12 +36,13 @@ class UsedNetworks {
   // it can't get back, and must make no other clone.
   [[nodiscard]] bool Leave(int pidfd);
 
-  // Makes a namespace for later, if clones are asked for often and Enter() has found none. Takes as
-  // long as a clone does. False: as Leave().
+  // Makes a namespace for later, if the last two clones came within kMostIdleNs and Enter() has
+  // found none. Takes as long as a clone does. False: as Leave().
   [[nodiscard]] bool Prepare();
 
-  // Closes those that were not used for long. Returns how long the next one has; -1: there is none.
-  long CloseIdle();
+  // Reads one that has been left, and closes those that can't be used or were not for long. Returns
+  // in how many nanoseconds to call it again; -1: there is none, or a clone has each.
+  long LookAfter();
 
  private:
   // These files tell a used namespace from a new one, besides what only capabilities can change.
@@ -62,6 +63,7 @@ class UsedNetworks {
     int user = 0;  // pidfd of the clone that has it
     std::uint32_t uses = 0;
     std::uint64_t left_ns = 0;  // when it was last seen to be left
+    bool is_as_new = false;     // it was read since
   };
   struct Text {
     std::size_t size = 0;  // 0: it could not be read whole
@@ -70,6 +72,7 @@ class UsedNetworks {
 
   static void Close(Network* network);
   static bool IsLeft(Network* network, std::uint64_t now);
+  bool IsUsable(Network* network);
   static void Read(const Network& network, Text* text);
   bool Make(Network* network);
   bool IsAsNew(const Network& network);
