@@ -33,13 +33,13 @@ export const oneRun = {
   request: { argv: ["/bin/true"], atOnce: 1, ready: "run" },
   measures: [
     cold,
-    { ...runTime, of: "cloned", bars: { floor: { atMost: 0.55, aim: 0.35 } } },
+    { ...runTime, of: "cloned", bars: { floor: { atMost: 0.28, aim: 0.24 } } },
     {
       ...runTime,
       of: "prewarmed",
-      bars: { ours: { atMost: 0.35, aim: 0.22 }, bare: { atMost: 2.5, aim: 2 } },
+      bars: { ours: { atMost: 0.35, aim: 0.22 }, bare: { atMost: 1.7, aim: 1.5 } },
     },
-    { ...runTime, of: "session", bars: { bare: { atMost: 2, aim: 1.2 } } },
+    { ...runTime, of: "session", bars: { bare: { atMost: 1.2, aim: 1.1 } } },
     { ...runTime, of: "landlock", bars: { ours: { atMost: 0.5, aim: 0.4 } } },
     { ...hostCpu, bars: { childProcess: { atMost: 0.35, aim: 0.25 } } },
     hostMemory,
@@ -70,11 +70,11 @@ const concurrency = {
   machineCpu: true,
   measures: [
     { ...throughput, bars: { floor: { atLeast: 0.9, aim: 1 } } },
-    { ...throughput, of: "cloned", bars: { floor: { atLeast: 3, aim: 4.5 } } },
+    { ...throughput, of: "cloned", bars: { floor: { atLeast: 4.5, aim: 5.5 } } },
     { ...throughput, of: "prewarmed", bars: { ours: { atLeast: 1, aim: 1.2 } } },
     { ...throughput, of: "session", bars: { ours: { atLeast: 5, aim: 8 } } },
     { ...hostCpu, bars: { childProcess: { atMost: 0.4, aim: 0.25 } } },
-    { ...machineCpu, of: "cloned", bars: { floor: { atMost: 0.5, aim: 0.4 } } },
+    { ...machineCpu, of: "cloned", bars: { floor: { atMost: 0.3, aim: 0.25 } } },
     runTime,
   ],
 };
@@ -139,7 +139,7 @@ const burst = {
   sizes: { full: { rounds: 20, runs: 64 }, quick: { rounds: 4, runs: 64 } },
   request: { argv: ["/bin/true"], atOnce: 64, ready: "burst" },
   measures: [
-    { ...slowest, bars: { crowdCold: { atMost: 0.4, aim: 0.25 } } },
+    { ...slowest, bars: { crowdCold: { atMost: 0.2, aim: 0.15 } } },
     throughput,
     { ...runTime, name: "one run of the burst" },
   ],

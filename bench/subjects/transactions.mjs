@@ -1,7 +1,7 @@
 // What it costs that nothing a command does is the host's yet, and what it takes to make it so.
 
 import { execFile } from "node:child_process";
-import { cp, lstat, mkdir, readdir, realpath, symlink } from "node:fs/promises";
+import { cp, lstat, mkdir, readdir, realpath, rm, symlink } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
 
@@ -14,9 +14,12 @@ import { hostMemory, loopDelay, runTime } from "./scenario.mjs";
 // "While all this goes on": of a host that does nothing else, in each of these scenarios.
 const quietLoop = { ...loopDelay, limit: { of: "p99", atMost: 5, aim: 2 } };
 
+const run = promisify(execFile);
+
 const call = (name, bars) => ({ ...runTime, name, ...bars });
 
 const kRatio = { atMost: 1.15, aim: 1.05 };
+const kPrewarmedRatio = { atMost: 1.05, aim: 1.02 };
 
 const runs = {
   name: "transaction-run",
@@ -28,7 +31,7 @@ const runs = {
   request: { argv: ["/bin/true"], atOnce: 1, ready: "run", watchLoop: true },
   measures: [
     { ...runTime, bars: { ours: kRatio } },
-    { ...runTime, of: "transactedPrewarmed", bars: { prewarmed: kRatio } },
+    { ...runTime, of: "transactedPrewarmed", bars: { prewarmed: kPrewarmedRatio } },
     quietLoop,
   ],
 };
@@ -77,9 +80,20 @@ const commit = {
   sizes: { full: { rounds: 20, runs: 3 }, quick: { rounds: 3, runs: 2 } },
   request: {},
   measures: [
-    call("one commit", { bars: { transactionExchange: { atMost: 2, aim: 1.3 } } }),
+    call("one commit", { bars: { transactionExchange: { atMost: 2, aim: 1.5 } } }),
     quietLoop,
   ],
+};
+
+const commitNew = {
+  name: "transaction-commit-new",
+  work:
+    "commit() of 100,000 new files in 1,000 new directories, against cp -al of the same from one " +
+    "directory to another",
+  variants: ["transactionCommitNew", "linkCopy"],
+  sizes: { full: { rounds: 5, runs: 1 }, quick: { rounds: 1, runs: 1 } },
+  request: {},
+  measures: [call("one commit", { bars: { linkCopy: { atMost: 1.5, aim: 1 } } }), quietLoop],
 };
 
 const diff = {
@@ -93,7 +107,7 @@ const diff = {
   measures: [call("one diff", { bars: { gitDiff: { atMost: 2, aim: 1 } } }), quietLoop],
 };
 
-export const scenarios = [runs, open, changes, commit, diff];
+export const scenarios = [runs, open, changes, commit, commitNew, diff];
 
 // Runs in one transaction that is open; `prewarm` as in ours.mjs.
 
@@ -228,25 +242,30 @@ const scriptOf = (run) => `
   block=$(printf '%0${kCommitBytes}d' ${run})
   for file in d*/f*; do printf %s "$block" > $file; done`;
 
+/** How long commit() takes of what a script has changed: `expected` changes. */
+async function commitOf(runner, place, script, expected) {
+  const transaction = await runner.openTransaction({ directory: place.state });
+  await change(transaction, script);
+  const { length } = await transaction.changes();
+  const took = await millisecondsOf(async () => {
+    const { committed } = await transaction.commit();
+    if (committed.length !== length || length !== expected) {
+      throw new Error(`${committed.length} of ${length} changes were committed`);
+    }
+  });
+  await transaction.discard();
+  return took;
+}
+
 async function openCommit({ workspace }) {
   const fill = (project) =>
     fillFolders(project, kCommitFolders, kCommitFiles, () => Buffer.alloc(kCommitBytes, "x"));
   const place = await placeOf(workspace, "commit", fill);
   const runner = await runnerOf(place);
   let runs = 0;
-  const step = async () => {
+  const step = () => {
     runs += 1;
-    const transaction = await runner.openTransaction({ directory: place.state });
-    await change(transaction, scriptOf(runs));
-    const { length } = await transaction.changes();
-    const took = await millisecondsOf(async () => {
-      const { committed } = await transaction.commit();
-      if (committed.length !== length || length !== kCommitFolders * kCommitFiles) {
-        throw new Error(`${committed.length} of ${length} changes were committed`);
-      }
-    });
-    await transaction.discard();
-    return took;
+    return commitOf(runner, place, scriptOf(runs), kCommitFolders * kCommitFiles);
   };
   return {
     burst: bursts(step),
@@ -267,6 +286,52 @@ async function openExchange({ workspace }) {
     burst: ({ runs }) =>
       burstOf(program, ["exchange", runs, directory, kCommitFolders, kCommitFiles]),
   };
+}
+
+// commit() of 100,000 files that a command has made, in directories that it has made.
+
+const kNewFolders = 1000;
+const kNewFiles = 100;
+const kNewChanges = 1 + kNewFolders * (1 + kNewFiles);
+const kNewScript = `
+  mkdir new
+  cd new
+  mkdir $(seq -f d%g ${kNewFolders})
+  for folder in d*; do
+    for file in $(seq ${kNewFiles}); do printf x > $folder/$file; done
+  done`;
+
+async function openCommitNew({ workspace }) {
+  const place = await placeOf(workspace, "commit-new");
+  const runner = await runnerOf(place);
+  const step = async () => {
+    const took = await commitOf(runner, place, kNewScript, kNewChanges);
+    await rm(join(place.project, "new"), { recursive: true });
+    return took;
+  };
+  return {
+    burst: bursts(step),
+    async close() {
+      await runner.close();
+      await place.remove();
+    },
+  };
+}
+
+// cp -al of the same files.
+
+async function openLinkCopy({ workspace }) {
+  const top = join(workspace, "link-copy");
+  const from = join(top, "new");
+  const to = join(top, "copy");
+  await mkdir(top);
+  await run("/bin/sh", ["-c", kNewScript], { cwd: top });
+  const step = async () => {
+    const took = await millisecondsOf(() => run("cp", ["-al", from, to]));
+    await rm(to, { recursive: true });
+    return took;
+  };
+  return { burst: bursts(step), close: () => rm(top, { recursive: true }) };
 }
 
 // diff() of 20,000 changed lines in 100 files.
@@ -313,7 +378,6 @@ async function openDiff({ workspace }) {
 const noGit = () => (hasProgram("git") ? undefined : "git is not on the PATH");
 
 const kOutput = { maxBuffer: 64 * 2 ** 20 };
-const run = promisify(execFile);
 
 // It says by 1 that there are differences.
 async function gitDiff(before, after) {
@@ -364,6 +428,13 @@ export const variants = {
     kind: "floor",
     open: openExchange,
   },
+  transactionCommitNew: {
+    title: "commit() of new files",
+    kind: "ours",
+    missing: noTransactions,
+    open: openCommitNew,
+  },
+  linkCopy: { title: "cp -al", kind: "floor", open: openLinkCopy },
   transactionDiff: { title: "diff()", kind: "ours", missing: noTransactions, open: openDiff },
   gitDiff: { title: "git diff --no-index", kind: "floor", missing: noGit, open: openGitDiff },
 };
