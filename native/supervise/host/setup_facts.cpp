@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "supervise/os/file.h"
+#include "supervise/os/mounts.h"
 
 namespace native_runner {
 namespace {
@@ -69,41 +70,19 @@ std::string EnforcedProfile(const std::string& label) {
   return "";
 }
 
-// One mount, as a line of proc_pid_mountinfo(5) describes it.
-struct MountLine {
-  std::string_view root;   // the 4th field: the directory of its file system
-  std::string_view point;  // the 5th: where it is
-};
-
-MountLine FieldsOf(std::string_view line) {
-  MountLine mount;
-  for (int field = 1; field <= 5; ++field) {
-    const std::size_t space = line.find(' ');
-    const std::string_view text = line.substr(0, space);
-    if (field == 4) mount.root = text;
-    if (field == 5) mount.point = text;
-    if (space == std::string_view::npos) break;
-    line.remove_prefix(space + 1);
-  }
-  return mount;
-}
-
 // The kernel ignores a mount on this directory, which always is empty.
 constexpr std::string_view kHarmless = "/proc/sys/fs/binfmt_misc";
 
 void ReadMounts(SetupFacts* facts) {
-  const std::string table = TextAt("/proc/self/mountinfo");
-  std::string_view rest = table;
-  while (!rest.empty()) {
-    const std::size_t end = rest.find('\n');
-    const MountLine mount = FieldsOf(rest.substr(0, end));
-    if (mount.point == "/" && mount.root == "/newroot") facts->is_in_bwrap = true;
-    if (facts->covered_proc.empty() && mount.point.starts_with("/proc/") &&
-        mount.point != kHarmless) {
-      facts->covered_proc = mount.point;
+  const auto table = ReadMountTable("/proc/self/mountinfo");
+  if (!table) return;
+  MountLines lines(table.value());
+  while (const auto mount = lines.Next()) {
+    if (mount->point == "/" && mount->root == "/newroot") facts->is_in_bwrap = true;
+    if (facts->covered_proc.empty() && mount->point.starts_with("/proc/") &&
+        mount->point != kHarmless) {
+      facts->covered_proc = mount->point;
     }
-    if (end == std::string_view::npos) break;
-    rest.remove_prefix(end + 1);
   }
 }
 

@@ -17,6 +17,7 @@
 #include <utility>
 
 #include "supervise/os/descriptor.h"
+#include "supervise/os/mounts.h"
 #include "supervise/os/process.h"
 
 namespace native_runner {
@@ -156,14 +157,12 @@ void AddDisks(const std::string& device, int depth, std::vector<std::string>* di
 
 // Returns MAJOR:MINOR of what a file system without a device of its own is on, such as Btrfs.
 std::string SourceOf(const std::string& device) {
-  const std::string mounts = ReadSmall("/proc/self/mountinfo");
-  const std::size_t at = mounts.find(" " + device + " ");
-  if (at == std::string::npos) return {};
-  const std::size_t end = mounts.find('\n', at);
-  const std::size_t dash = mounts.find(" - ", at);
-  if (dash == std::string::npos || dash > end) return {};
-  const std::size_t from = mounts.find(' ', dash + 3) + 1;
-  const std::string source = mounts.substr(from, mounts.find(' ', from) - from);
+  const auto table = ReadMountTable("/proc/self/mountinfo");
+  if (!table) return {};
+  std::string source;
+  MountLines lines(table.value());
+  for (auto mount = lines.Next(); mount && source.empty(); mount = lines.Next())
+    if (mount->device == device) source = WithoutEscapes(mount->source);
   struct stat state {};
   if (!source.starts_with('/') || fstatat(AT_FDCWD, source.c_str(), &state, 0) != 0 ||
       !S_ISBLK(state.st_mode))

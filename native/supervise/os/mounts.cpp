@@ -19,6 +19,7 @@
 #include <utility>
 
 #include "policy/text/path.h"
+#include "policy/text/text.h"
 #include "protocol/identity.h"
 #include "supervise/os/file.h"
 #include "supervise/os/process.h"
@@ -65,37 +66,9 @@ constexpr std::string_view kLocalKinds[] = {
     "tracefs",  "udf",     "vfat",   "xfs",         "zfs",
 };
 
-// One line of proc_pid_mountinfo(5), as far as it matters here.
-struct MountLine {
-  std::string_view point;  // blanks in it are written as octal escapes
-  std::string_view kind;   // empty: the line is cut off
-};
-
-MountLine ReadMountLine(std::string_view line) {
-  constexpr std::string_view kEnd = " - ";
-  for (int field = 0; field < 4; ++field)  // number, parent, device, root
-    line.remove_prefix(std::min(line.find(' '), line.size() - 1) + 1);
-  const std::string_view point = line.substr(0, line.find(' '));
-  const std::size_t end = line.find(kEnd);
-  if (end == std::string_view::npos) return {point, {}};
-  line.remove_prefix(end + kEnd.size());
-  return {point, line.substr(0, line.find(' '))};
-}
-
 bool IsLocal(const MountLine& mount) {
   if (mount.point.starts_with("/proc/") || mount.point.starts_with("/sys/")) return true;
   return std::ranges::find(kLocalKinds, mount.kind) != std::end(kLocalKinds);
-}
-
-// Calls `take` with each line of the text until it returns false.
-template <typename Take>
-void ForEachMount(std::string_view mounts, Take take) {
-  while (!mounts.empty()) {
-    const std::size_t end = std::min(mounts.find('\n'), mounts.size() - 1);
-    const std::string_view line = mounts.substr(0, mounts[end] == '\n' ? end : end + 1);
-    if (line.empty() || !take(ReadMountLine(line))) return;
-    mounts.remove_prefix(end + 1);
-  }
 }
 
 bool IsOctal(std::string_view text) {
@@ -119,32 +92,62 @@ std::string WithoutEscapes(std::string_view text) {
   return plain;
 }
 
+std::optional<MountLine> MountLines::Next() {
+  if (rest_.empty()) return std::nullopt;
+  std::string_view line = TakeUntil(&rest_, '\n');
+  MountLine mount;
+  TakeUntil(&line, ' ');  // its number, and that of the mount that it is in
+  TakeUntil(&line, ' ');
+  mount.device = TakeUntil(&line, ' ');
+  mount.root = TakeUntil(&line, ' ');
+  mount.point = TakeUntil(&line, ' ');
+  mount.options = TakeUntil(&line, ' ');
+  while (!line.empty() && TakeUntil(&line, ' ') != "-") {
+  }
+  mount.kind = TakeUntil(&line, ' ');
+  mount.source = TakeUntil(&line, ' ');
+  return mount;
+}
+
+Result<std::string> ReadMountTable(const std::string& path) {
+  constexpr std::size_t kMost = std::size_t{8} << 20U;
+  TRY_ASSIGN(const Descriptor file, OpenPath(path.c_str(), O_RDONLY));
+  std::string text;
+  std::array<char, 16'384> part{};
+  while (text.size() <= kMost) {
+    const ssize_t got = read(file.get(), part.data(), part.size());
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return SystemError(("read of " + path).c_str(), errno);
+    if (got == 0) return text;
+    text.append(part.data(), static_cast<std::size_t>(got));
+  }
+  return SystemError(("read of " + path).c_str(), EFBIG);
+}
+
 bool AreLocalMounts(std::string_view mounts) {
-  bool are_local = mounts.ends_with('\n');
-  ForEachMount(mounts, [&are_local](const MountLine& mount) {
-    are_local = are_local && IsLocal(mount);
-    return are_local;
-  });
-  return are_local;
+  if (!mounts.ends_with('\n')) return false;
+  MountLines lines(mounts);
+  while (const auto mount = lines.Next())
+    if (!IsLocal(*mount)) return false;
+  return true;
 }
 
 std::vector<std::string> FarMountPointsOf(std::string_view mounts) {
   std::vector<std::string> far;
-  ForEachMount(mounts, [&far](const MountLine& mount) {
-    if (!IsLocal(mount)) far.push_back(WithoutEscapes(mount.point));
-    return true;
-  });
+  MountLines lines(mounts);
+  while (const auto mount = lines.Next())
+    if (!IsLocal(*mount)) far.push_back(WithoutEscapes(mount->point));
   return far;
 }
 
 std::vector<std::string> MountPointsBelow(std::string_view mounts, const std::string& directory) {
   std::vector<std::string> points;
-  ForEachMount(mounts, [&](const MountLine& mount) {
-    std::string point = WithoutEscapes(mount.point);
+  MountLines lines(mounts);
+  while (const auto mount = lines.Next()) {
+    std::string point = WithoutEscapes(mount->point);
     if (PathCovers(directory, point) && !SamePath(directory, point))
       points.push_back(std::move(point));
-    return true;
-  });
+  }
   return OutermostPaths(std::move(points));
 }
 

@@ -15,6 +15,33 @@ namespace native_runner {
 // escapes.
 std::string WithoutEscapes(std::string_view text);
 
+// One line of proc_pid_mountinfo(5); points into the text that it was read from.
+struct MountLine {
+  std::string_view device;   // MAJOR:MINOR
+  std::string_view root;     // the directory of the file system that is mounted; with escapes
+  std::string_view point;    // where it is; with escapes
+  std::string_view options;  // of the mount, not of the file system
+  std::string_view kind;     // of the file system; empty: the line is cut off
+  std::string_view source;   // such as a block device; with escapes
+
+  bool is_writable() const { return options == "rw" || options.starts_with("rw,"); }
+};
+
+// Reads the lines of a text of proc_pid_mountinfo(5), one after the other.
+class MountLines {
+ public:
+  explicit MountLines(std::string_view mounts) : rest_(mounts) {}
+  // Returns the next line; nullopt at the end.
+  std::optional<MountLine> Next();
+
+ private:
+  std::string_view rest_;
+};
+
+// Reads the whole table of the mounts that a process sees, such as "/proc/self/mountinfo". kSetup
+// if it can't be read, or if it is beyond 8 MiB.
+Result<std::string> ReadMountTable(const std::string& path);
+
 // Returns true if each mounted file system is one of this machine's own kernel, on its disks or in
 // its memory, so that it answers: none of a network, of FUSE, of a hypervisor or of an automounter,
 // except below /proc and /sys. `mounts`: text of proc_pid_mountinfo(5).

@@ -180,37 +180,14 @@ class DeletedFiles {
   bool may_be_more_ = false;
 };
 
-// One line of proc_pid_mountinfo(5).
-struct MountLine {
-  dev_t device = 0;
-  std::string point;
-  bool is_writable = false;
-  std::string type;
-};
-
-std::vector<MountLine> MountLines(const std::string& text) {
-  std::vector<MountLine> found;
-  for (std::string_view lines = text; !lines.empty();) {
-    std::string_view line = TakeUntil(&lines, '\n');
-    TakeField(&line);  // its number, and that of the mount it is in
-    TakeField(&line);
-    std::string device = TakeField(&line);
-    TakeField(&line);  // the root
-    const std::string point = TakeField(&line);
-    const std::string options = TakeField(&line);
-    MountLine mount;
-    while (!line.empty() && TakeField(&line) != "-") {
-    }
-    mount.type = TakeField(&line);
-    std::ranges::replace(device, ':', ' ');
-    const auto numbers = LeadingNumbers(device);
-    if (mount.type.empty() || numbers.size() != 2) continue;
-    mount.device = makedev(static_cast<unsigned>(numbers[0]), static_cast<unsigned>(numbers[1]));
-    mount.point = WithoutEscapes(point);
-    mount.is_writable = options == "rw" || options.starts_with("rw,");
-    found.push_back(std::move(mount));
-  }
-  return found;
+// Returns the device of a mount in the kernel's form; 0 if it is none.
+dev_t DeviceOf(const MountLine& mount) {
+  const std::size_t colon = mount.device.find(':');
+  if (colon == std::string_view::npos) return 0;
+  const auto major = LeadingNumbers(mount.device.substr(0, colon));
+  const auto minor = LeadingNumbers(mount.device.substr(colon + 1));
+  if (major.size() != 1 || minor.size() != 1) return 0;
+  return makedev(static_cast<unsigned>(major[0]), static_cast<unsigned>(minor[0]));
 }
 
 Error CannotSee(const std::string& what) {
@@ -363,33 +340,36 @@ std::optional<Error> WrittenSpace::AddMemory(const std::string& path, bool is_ne
 std::optional<Error> WrittenSpace::Enter(pid_t process, bool is_new) {
   if (!write_bytes_ || !places_.has_memory || !memory_.empty()) return std::nullopt;
   const std::string directory = "/proc/" + std::to_string(process);
-  const auto inside = ProcText(directory + "/mountinfo", kMostMapsRead);
-  const auto outside = ProcText("/proc/self/mountinfo", kMostMapsRead);
+  const auto inside = ReadMountTable(directory + "/mountinfo");
+  const auto outside = ReadMountTable("/proc/self/mountinfo");
   if (!inside || !outside) {
     if (IsEnding(process)) return std::nullopt;
     return CannotSee("the sandbox's mounts can't be read");
   }
   std::set<dev_t> known;  // the host's, and those that are open already
-  for (const MountLine& mount : MountLines(*outside))
-    known.insert(mount.device);
-  for (const MountLine& mount : MountLines(*inside)) {
-    if (mount.type != "tmpfs" || !mount.is_writable || known.contains(mount.device)) continue;
-    const std::string path = directory + "/root" + mount.point;
+  MountLines hosts(outside.value());
+  while (const auto mount = hosts.Next())
+    known.insert(DeviceOf(*mount));
+  MountLines lines(inside.value());
+  while (const auto mount = lines.Next()) {
+    const dev_t device = DeviceOf(*mount);
+    if (mount->kind != "tmpfs" || !mount->is_writable() || known.contains(device)) continue;
+    const std::string point = WithoutEscapes(mount->point);
+    const std::string path = directory + "/root" + point;
     struct stat state {};
     if (fstatat(AT_FDCWD, path.c_str(), &state, AT_SYMLINK_NOFOLLOW) != 0) {
       const int error = errno;
       if (IsEnding(process)) return std::nullopt;
       if (error == EACCES || error == EPERM)
-        return CannotSee("the sandbox's " + mount.point +
-                         " can't be looked at: " + std::strerror(error));
+        return CannotSee("the sandbox's " + point + " can't be looked at: " + std::strerror(error));
       continue;
     }
-    if (state.st_dev != mount.device) continue;  // another mount covers it
+    if (state.st_dev != device) continue;  // another mount covers it
     if (auto error = AddMemory(path, is_new)) {
       if (IsEnding(process)) return std::nullopt;
       return error;
     }
-    known.insert(mount.device);
+    known.insert(device);
   }
   if (!places_.memory_overlay.empty()) {
     auto error = AddMemory(directory + "/root" + places_.memory_overlay, is_new);

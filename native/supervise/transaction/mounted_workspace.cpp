@@ -19,6 +19,7 @@
 #include "policy/text/path.h"
 #include "protocol/order.h"
 #include "supervise/host/program.h"
+#include "supervise/os/mounts.h"
 #include "supervise/os/process.h"
 #include "supervise/sandbox/launcher_channel.h"
 
@@ -30,28 +31,6 @@ constexpr int kMostEntries = 10'000;  // limit of examined entries; some 1 us ea
 Error No(const std::string& why) {
   return Error{ErrorCode::kUnavailable, "no overlay can be mounted here: " + why,
                "see docs/transactions.md for what an overlay needs"};
-}
-
-// Reads the whole table, which may have many lines.
-Result<std::string> ReadMountTable() {
-  auto file = OpenPath("/proc/self/mountinfo", O_RDONLY);
-  if (!file) return file.error();
-  std::string text;
-  std::array<char, 16'384> block{};
-  for (;;) {
-    const ssize_t got = read(file->get(), block.data(), block.size());
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) return SystemError("read of /proc/self/mountinfo", errno);
-    if (got == 0) return text;
-    text.append(block.data(), static_cast<std::size_t>(got));
-  }
-}
-
-// Returns a line's fifth field: the mount point.
-std::string PlaceIn(std::string_view line) {
-  for (int skipped = 0; skipped < 4; ++skipped)
-    line.remove_prefix(std::min(line.find(' '), line.size() - 1) + 1);
-  return WithoutEscapes(line.substr(0, line.find(' ')));
 }
 
 std::optional<Error> CheckMounts(const std::string& workspace) {
@@ -91,14 +70,12 @@ std::optional<Error> CheckOwners(const Workspace& workspace) {
 }  // namespace
 
 Result<std::vector<std::string>> MountsBelow(const std::string& path) {
-  const auto table = ReadMountTable();
-  if (!table) return table.error();
+  TRY_ASSIGN(const std::string table, ReadMountTable("/proc/self/mountinfo"));
   std::vector<std::string> mounts;
-  for (std::string_view rest = table.value(); !rest.empty();) {
-    const std::size_t end = std::min(rest.find('\n'), rest.size() - 1) + 1;
-    std::string place = PlaceIn(rest.substr(0, end));
-    if (PathCovers(path, place) && !SamePath(path, place)) mounts.push_back(std::move(place));
-    rest.remove_prefix(end);
+  MountLines lines(table);
+  while (const auto mount = lines.Next()) {
+    std::string point = WithoutEscapes(mount->point);
+    if (PathCovers(path, point) && !SamePath(path, point)) mounts.push_back(std::move(point));
   }
   return mounts;
 }

@@ -28,6 +28,30 @@ int InOwnMounts(int (*look)()) {
   return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
+TEST(MountLines, HaveTheFieldsOfEach) {
+  MountLines lines(
+      "29 1 0:26 /@/a\\040b /srv rw,relatime shared:1 master:3 - btrfs /dev/vda1 ro\n"
+      "30 1 8:1 / / ro - ext4 /dev/sda1 rw\n"
+      "31 1 8:2 / /cut rw");
+  const auto first = lines.Next();
+  ASSERT_TRUE(first);
+  EXPECT_EQ(first->device, "0:26");
+  EXPECT_EQ(first->root, "/@/a\\040b");
+  EXPECT_EQ(first->point, "/srv");
+  EXPECT_TRUE(first->is_writable());
+  EXPECT_EQ(first->kind, "btrfs");
+  EXPECT_EQ(first->source, "/dev/vda1");
+  const auto second = lines.Next();
+  ASSERT_TRUE(second);
+  EXPECT_FALSE(second->is_writable());
+  EXPECT_EQ(second->source, "/dev/sda1");
+  const auto third = lines.Next();
+  ASSERT_TRUE(third);
+  EXPECT_EQ(third->point, "/cut");
+  EXPECT_EQ(third->kind, "");
+  EXPECT_FALSE(lines.Next());
+}
+
 TEST(MountPointsBelow, AreTheOutermostOnes) {
   constexpr std::string_view kMounts =
       "21 1 8:1 / / rw - ext4 /dev/sda1 rw\n"
