@@ -192,6 +192,20 @@ describeBackends("a conflict", (openTransaction, backend) => {
     }
   });
 
+  test("where it has told of it once, and the directory is made anew after that", async () => {
+    for (const isRemoved of [false, true]) {
+      const workspace = workspaceWithAll();
+      const { transaction } = await openTransaction(workspace);
+      await run(transaction, "rm -r dir; mkdir dir; echo mine > dir/x");
+      await pastTick();
+      if (isRemoved) rmSync(join(workspace, "dir", "sub", "z"));
+      expect((await conflictsOf(transaction)).includes("dir/sub")).toBe(isRemoved);
+      await run(transaction, "mkdir dir/sub; echo mine > dir/sub/z");
+      expect(await conflictsOf(transaction)).toEqual(isRemoved ? ["dir/sub/z"] : []);
+      await transaction.discard();
+    }
+  });
+
   test("is none where a commit of its own has changed what commands remove then", async () => {
     for (const isEdited of [false, true]) {
       const workspace = workspaceWithAll();

@@ -408,6 +408,7 @@ class Workspace {
       expect(end, this.#told()).toBeInstanceOf(TransactionError);
       expect(end, this.#told()).toMatchObject({ code: "ERR_TRANSACTION_CONFLICT" });
       this.#count("commits in conflict");
+      this.#log.push(`  conflict: ${(end as TransactionError).paths}`);
       return;
     }
     this.#count("commits");

@@ -156,7 +156,7 @@ class Look {
       const std::uint64_t since = is_hiding ? SinceAbove(ledger_, path) : since_ns_;
       const bool parent_changed = is_hiding ? NamesChanged(path, *parent)
                                             : !*parent || MayBeSince((*parent)->changed_ns, since);
-      Note(path, now, *host, parent_changed, lower, since);
+      Note(path, now, *host, is_hiding, parent_changed, lower, since);
     }
     if (now.is_directory()) {
       waiting_.push_back({std::move(path), is_hiding});
@@ -172,16 +172,18 @@ class Look {
     return path.empty() ? name : path + "/" + name;
   }
 
-  // True if the host has changed names in the directory of a path since it was noted. `parent`: the
-  // host's directory as it is now.
+  // True if the host may have changed names in the directory of a path since commands first changed
+  // it. `parent`: the host's directory as it is now.
   bool NamesChanged(const std::string& path, const std::optional<Node>& parent) const {
     const std::string_view above = SplitPath(path).parent;
     const auto known = ledger_.baselines.find(above.empty() ? kTop : above);
-    return known == ledger_.baselines.end() || HostHasChanged(known->second, parent, true);
+    return known == ledger_.baselines.end() || known->second.is_suspect ||
+           HostHasChanged(known->second, parent, true);
   }
 
   void Note(const std::string& path, const Node& now, const std::optional<Node>& host,
-            bool parent_changed, const ScannedDirectory& lower, std::uint64_t since_ns) {
+            bool is_hiding, bool parent_changed, const ScannedDirectory& lower,
+            std::uint64_t since_ns) {
     Baseline baseline;
     baseline.since_ns = since_ns;
     if (!host) {
@@ -189,7 +191,9 @@ class Look {
     } else {
       baseline.host = *host;
       const bool is_merged = host->is_directory() && now.is_directory();
-      const bool is_as_it_was = is_merged && !parent_changed && now.HasSameAttributes(*host);
+      // Of one that was hidden, new files below it may have names that the host has removed since.
+      const bool is_as_it_was =
+          is_merged && !is_hiding && !parent_changed && now.HasSameAttributes(*host);
       baseline.is_suspect = MayBeSince(host->changed_ns, since_ns) && !is_as_it_was;
       baseline.contents = ContentsToNote(lower, std::string(SplitPath(path).name), *host);
     }
