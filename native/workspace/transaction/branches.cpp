@@ -237,12 +237,14 @@ Result<std::vector<Change>> Transaction::CompareSides(const MergeSide& own, cons
     for (const Change& change : side->changes)
       all.insert(change.path);
   std::vector<Change> changes;
+  SpotView own_at(own.tree);
+  SpotView others_at(others.tree);
   for (const std::string& path : all) {
     if (is_stopped_) return WasClosed();
     if (!paths.Has(path)) continue;
-    const auto now = SpotOf(own.tree, path);
+    const auto now = own_at.At(path);
     if (!now) return now.error();
-    const auto before = SpotOf(others.tree, path);
+    const auto before = others_at.At(path);
     if (!before) return before.error();
     const TwoNodes nodes = {now.value().node, before.value().node};
     if (!nodes.now && !nodes.before) continue;

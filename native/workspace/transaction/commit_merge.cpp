@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <cerrno>
 #include <mutex>
+#include <set>
+#include <string_view>
 #include <utility>
 
 #include "policy/transaction/file_times.h"
@@ -202,22 +204,29 @@ Result<MergePlan> Transaction::PlanCommitMerge(const CommitRequest& request) {
   return plan;
 }
 
+// Returns the paths at which something else is than when a merge was planned.
+Result<std::vector<std::string>> Transaction::NoMorePlanned(
+    const Trees& trees, const std::vector<MergeRequest::File>& files) const {
+  std::vector<std::string> others;
+  SpotView upper_at(trees.upper);
+  SpotView lower_at(trees.lower);
+  for (const MergeRequest::File& file : files) {
+    const auto planned = planned_.find(file.path);
+    TRY_ASSIGN(const Spot here, upper_at.At(file.path));
+    TRY_ASSIGN(const Spot there, lower_at.At(file.path));
+    const bool is_planned = planned != planned_.end() &&
+                            IsExactly(here.node, planned->second.ours) &&
+                            IsExactly(there.node, planned->second.host);
+    if (!is_planned) others.push_back(file.path);
+  }
+  return others;
+}
+
 // Gives what was planned its place in the transaction, file by file. Returns the paths at which
 // something else is by now; then nothing was changed.
 Result<std::vector<std::string>> Transaction::TakeMerged(
     const Trees& trees, const std::vector<MergeRequest::File>& files) {
-  std::vector<std::string> others;
-  for (const MergeRequest::File& file : files) {
-    const auto planned = planned_.find(file.path);
-    const auto here = SpotOf(trees.upper, file.path);
-    const auto there = SpotOf(trees.lower, file.path);
-    if (!here) return here.error();
-    if (!there) return there.error();
-    const bool is_planned = planned != planned_.end() &&
-                            IsExactly(here.value().node, planned->second.ours) &&
-                            IsExactly(there.value().node, planned->second.host);
-    if (!is_planned) others.push_back(file.path);
-  }
+  TRY_ASSIGN(std::vector<std::string> others, NoMorePlanned(trees, files));
   if (!others.empty()) return others;
   const int at = directory_.descriptor();
   if (auto error = RemoveOwn(at, kMergingTexts)) return *error;
@@ -279,10 +288,11 @@ Result<Transaction::CommitResult> Transaction::CommitMerged(
     const std::vector<MergeRequest::File>& merged) {
   auto chosen = Choose(trees, request);
   if (!chosen) return chosen;
-  const auto is_merged = [&merged](const Change& change) {
-    return std::any_of(merged.begin(), merged.end(), [&change](const MergeRequest::File& file) {
-      return file.path == change.path;
-    });
+  std::set<std::string_view> merged_paths;
+  for (const MergeRequest::File& file : merged)
+    merged_paths.insert(file.path);
+  const auto is_merged = [&merged_paths](const Change& change) {
+    return merged_paths.contains(change.path);
   };
   std::erase_if(chosen->conflicts, is_merged);
   if (!chosen->CanBeDone()) return chosen;
@@ -305,11 +315,12 @@ Result<Transaction::CommitResult> Transaction::CommitMerged(
 // it has gone on with.
 void Transaction::KeepNewTexts(const Trees& trees, std::uint64_t since_ns) const {
   std::vector<TextOnHost> texts;
+  SpotView upper_at(trees.upper);
   for (const auto& [path, baseline] : ledger_.baselines) {
     const bool is_new = baseline.since_ns == since_ns && !baseline.is_suspect && baseline.host &&
                         S_ISREG(baseline.host->mode);
     if (!is_new) continue;
-    const auto now = SpotOf(trees.upper, path);
+    const auto now = upper_at.At(path);
     if (now && now.value().node && now.value().node->is_file()) {
       texts.push_back({path, *baseline.host});
     }
@@ -328,8 +339,9 @@ void Transaction::KeepForCopies(const Trees& trees, const std::vector<std::strin
   TidyReplacedTexts(state, workspace, oldest);
   if (!oldest) return;
   std::vector<TextOnHost> texts;
+  SpotView lower_at(trees.lower);
   for (const std::string& path : paths) {
-    const auto host = SpotOf(trees.lower, path);
+    const auto host = lower_at.At(path);
     if (host && host.value().node && host.value().node->is_file()) {
       texts.push_back({path, *host.value().node});
     }

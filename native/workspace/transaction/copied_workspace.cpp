@@ -283,10 +283,12 @@ std::optional<Error> CopiedWorkspace::Follow(const CommitEnd& end, const Scanned
                                              const TransactionDirectory& directory,
                                              Ledger* ledger) {
   const std::uint64_t since = WaitForTickOf(host.root());
+  SpotView host_at(host);
+  SpotView copy_at(copy);
   for (const auto& [path, left] : LeftBy(end.touched)) {
-    const auto theirs = SpotOf(host, path);
+    const auto theirs = host_at.At(path);
     if (!theirs) return theirs.error();
-    const auto mine = SpotOf(copy, path);
+    const auto mine = copy_at.At(path);
     if (!mine) return mine.error();
     Baseline& baseline = ledger->baselines[path];
     HostFile& known = manifest_.copies[path];

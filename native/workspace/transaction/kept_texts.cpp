@@ -122,18 +122,13 @@ Result<std::string> WriteTexts(int into, const ScannedTree& host,
   std::string waiting;
   std::uint64_t count = 0;
   std::uint64_t offset = 0;
-  std::string last_parent;
-  std::optional<ScannedDirectory> in;
+  SpotView host_at(host);
   for (const TextOnHost& text : texts) {
     if (IsStopped()) return Error{ErrorCode::kClosed, "the transaction was closed", ""};
     if (text.file.size > kMostText || offset + text.file.size > most) continue;
-    const auto [parent, name] = SplitPath(text.path);
-    if (!in || last_parent != parent) {
-      auto opened = host.OpenIfThere(parent);
-      in = opened ? std::move(*opened) : std::nullopt;
-      last_parent = parent;
-    }
-    const auto bytes = in ? TextOf(*in, std::string(name), text.file) : std::nullopt;
+    const auto in = host_at.ParentOf(text.path);
+    const std::string name(SplitPath(text.path).name);
+    const auto bytes = in && in.value() ? TextOf(*in.value(), name, text.file) : std::nullopt;
     if (!bytes) continue;
     waiting += *bytes;
     if (waiting.size() >= kWrittenAtOnce) {

@@ -81,7 +81,12 @@ class Planner {
  public:
   Planner(const MergeSide& ours, const MergeSide& theirs, const MergeBase& base,
           const ScannedTree& host)
-      : ours_(ours), theirs_(theirs), base_(base), host_(host) {
+      : ours_(ours),
+        theirs_(theirs),
+        base_(base),
+        ours_at_(ours.tree),
+        theirs_at_(theirs.tree),
+        host_at_(host) {
     Note(ours_.changes, &our_changes_);
     Note(theirs_.changes, &their_changes_);
   }
@@ -122,9 +127,9 @@ class Planner {
   }
 
   std::optional<Error> Judge(const std::string& path, bool takes_all) {
-    const auto ours = SpotOf(ours_.tree, path);
+    const auto ours = ours_at_.At(path);
     if (!ours) return ours.error();
-    const auto theirs = SpotOf(theirs_.tree, path);
+    const auto theirs = theirs_at_.At(path);
     if (!theirs) return theirs.error();
     const Spot& here = ours.value();
     const Spot& there = theirs.value();
@@ -152,11 +157,11 @@ class Planner {
   }
 
   // Whether ours has something that is no directory above the path, and keeps it.
-  bool IsInTheWay(const std::string& path) const {
+  bool IsInTheWay(const std::string& path) {
     std::string above = path;
     for (auto slash = above.rfind('/'); slash != std::string::npos; slash = above.rfind('/')) {
       above.resize(slash);
-      const auto spot = SpotOf(ours_.tree, above);
+      const auto spot = ours_at_.At(above);
       if (!spot || !spot.value().node || spot.value().node->is_directory()) continue;
       const auto step = steps_.find(above);
       return step == steps_.end() || step->second.verdict != MergeStep::Verdict::kTheirs;
@@ -165,17 +170,17 @@ class Planner {
   }
 
   // Where a side has what the host has now, or goes on from that, this is the best base.
-  bool IsFromHostsNow(const std::string& path, const MergeSide& side, const ByPath& changes) const {
+  bool IsFromHostsNow(const std::string& path, const MergeSide& side, const ByPath& changes) {
     const auto change = changes.find(path);
     if (change != changes.end()) return !change->second->conflict;
     if (side.as_host.contains(path)) return false;  // by a change of its own, before the host's
     if (!side.is_copy) return true;
-    const auto here = SpotOf(side.tree, path);
-    const auto host = SpotOf(host_, path);
+    const auto here = (&side == &ours_ ? ours_at_ : theirs_at_).At(path);
+    const auto host = host_at_.At(path);
     return here && host && AreAlike(path, here.value(), host.value());
   }
 
-  std::optional<MergeBase::Found> FindBase(const std::string& path) const {
+  std::optional<MergeBase::Found> FindBase(const std::string& path) {
     const auto found = base_.Find(path);
     const bool is_other = found && found->is_hosts && found->rivals.empty() &&
                           IsFromHostsNow(path, ours_, our_changes_) &&
@@ -184,7 +189,7 @@ class Planner {
   }
 
   bool HasChanged(const std::string& path, const Spot& spot, const MergeSide& side,
-                  const ByPath& changed) const {
+                  const ByPath& changed) {
     const auto found = FindBase(path);
     if (!found) return changed.count(path) != 0 && !IsLeftover(path, spot);
     // Of what both have come from, each may have gone back to the one from the other.
@@ -199,20 +204,20 @@ class Planner {
 
   // Returns true if a side still has the file that both have come from, and the host has removed it
   // since: then the side has not changed it.
-  bool IsLeftover(const std::string& path, const Spot& spot) const {
+  bool IsLeftover(const std::string& path, const Spot& spot) {
     const auto found = base_.Find(path);
     if (!found || !spot.node || !found->kept->IsAt(*found->entry, spot, NameOf(path))) return false;
-    const auto host = SpotOf(host_, path);
+    const auto host = host_at_.At(path);
     return host && !host.value().node;
   }
 
-  bool HasRivals(const std::string& path) const {
+  bool HasRivals(const std::string& path) {
     const auto found = FindBase(path);
     return found && !found->rivals.empty();
   }
 
   // Whether one of the states that both have come from had these contents.
-  bool WereContents(const std::string& path, const std::string& contents) const {
+  bool WereContents(const std::string& path, const std::string& contents) {
     const auto found = FindBase(path);
     if (!found) return false;
     const auto is = [&contents](const MergeBase::Had& had) {
@@ -222,19 +227,19 @@ class Planner {
   }
 
   // As stat(2) has it; 0: nothing was there.
-  std::uint32_t BaseMode(const std::string& path) const {
+  std::uint32_t BaseMode(const std::string& path) {
     if (const auto found = FindBase(path)) return found->entry->mode;
-    const auto spot = SpotOf(host_, path);
+    const auto spot = host_at_.At(path);
     return spot && spot.value().node ? spot.value().node->mode : 0;
   }
 
-  std::optional<std::string> BaseContents(const std::string& path) const {
+  std::optional<std::string> BaseContents(const std::string& path) {
     if (const auto found = FindBase(path)) {
       const KeptPaths::Entry& entry = *found->entry;
       if (!entry.is_file() || entry.size > kMostText) return std::nullopt;
       return found->kept->ContentsOf(entry);
     }
-    const auto spot = SpotOf(host_, path);
+    const auto spot = host_at_.At(path);
     return spot && IsFile(spot.value()) ? Contents(path, spot.value()) : std::nullopt;
   }
 
@@ -328,14 +333,14 @@ class Planner {
 
   // The file of a side at a path, if this side has added it, the other one has not, and it is not
   // taken for another one that was renamed.
-  std::optional<Renamed> AddedAt(const std::string& path, bool is_ours) const {
+  std::optional<Renamed> AddedAt(const std::string& path, bool is_ours) {
     const auto known = steps_.find(path);
     const bool is_taken =
         known != steps_.end() && known->second.verdict == MergeStep::Verdict::kMerge;
     if (is_taken || BaseMode(path) != 0) return std::nullopt;
-    const auto elsewhere = SpotOf((is_ours ? theirs_ : ours_).tree, path);
+    const auto elsewhere = (is_ours ? theirs_at_ : ours_at_).At(path);
     if (!elsewhere || elsewhere.value().node) return std::nullopt;
-    const auto spot = SpotOf((is_ours ? ours_ : theirs_).tree, path);
+    const auto spot = (is_ours ? ours_at_ : theirs_at_).At(path);
     if (!spot || !IsFile(spot.value())) return std::nullopt;
     auto contents = Contents(path, spot.value());
     if (!contents) return std::nullopt;
@@ -392,15 +397,15 @@ class Planner {
   std::optional<Error> CheckDirectories(const std::set<std::string>& all) {
     for (auto& [path, step] : steps_) {
       if (step.verdict != MergeStep::Verdict::kTheirs) continue;
-      const auto ours = SpotOf(ours_.tree, path);
+      const auto ours = ours_at_.At(path);
       if (!ours) return ours.error();
-      const auto theirs = SpotOf(theirs_.tree, path);
+      const auto theirs = theirs_at_.At(path);
       if (!theirs) return theirs.error();
       const bool was_directory = ours.value().node && ours.value().node->is_directory();
       if (!was_directory || !theirs.value().node || theirs.value().node->is_directory()) continue;
       const std::string below = path + "/";
       for (auto at = all.lower_bound(below); at != all.end() && at->starts_with(below); ++at) {
-        const auto spot = SpotOf(ours_.tree, *at);
+        const auto spot = ours_at_.At(*at);
         if (!spot) return spot.error();
         const auto known = steps_.find(*at);
         const bool goes =
@@ -418,7 +423,9 @@ class Planner {
   const MergeSide& ours_;
   const MergeSide& theirs_;
   const MergeBase& base_;
-  const ScannedTree& host_;
+  SpotView ours_at_;
+  SpotView theirs_at_;
+  SpotView host_at_;
   ByPath our_changes_;
   ByPath their_changes_;
   std::optional<std::multimap<std::uint64_t, std::string>> we_added_;
@@ -431,7 +438,7 @@ class Planner {
 class Applier {
  public:
   Applier(const ScannedTree& theirs, int to, ScannedTree tree)
-      : theirs_(theirs), to_(to), tree_(std::move(tree)) {}
+      : theirs_at_(theirs), to_(to), tree_(std::move(tree)) {}
 
   std::optional<Error> Run(const MergeRequest& request) {
     if (auto error = RemoveAll(request)) return error;
@@ -439,6 +446,7 @@ class Applier {
       if (auto error = Put(each.path, each.mode)) return error;
     for (const MergeRequest::File& file : request.files)
       if (auto error = Write(file)) return error;
+    held_.reset();
     // From the lowest up: what is made in one sets its times.
     for (auto each = directories_.rbegin(); each != directories_.rend(); ++each) {
       const auto directory = tree_.Open(InTree(each->first));
@@ -458,7 +466,7 @@ class Applier {
   std::optional<Error> RemoveAll(const MergeRequest& request) {
     std::vector<std::string> gone = request.removed;
     for (const MergeRequest::Theirs& each : request.theirs) {
-      const auto spot = SpotOf(theirs_, each.path);
+      const auto spot = theirs_at_.At(each.path);
       if (!spot) return spot.error();
       if (!spot.value().node) gone.push_back(each.path);
     }
@@ -468,7 +476,8 @@ class Applier {
     return std::nullopt;
   }
 
-  std::optional<Error> Remove(const std::string& path, bool may_stay) const {
+  std::optional<Error> Remove(const std::string& path, bool may_stay) {
+    if (held_ && PathCovers(path, held_->path)) held_.reset();
     auto own = DuplicateOf(to_);
     if (!own) return own.error();
     const auto removed = RemoveEntry(Beneath::Of(std::move(*own)), path, false);
@@ -480,24 +489,19 @@ class Applier {
   }
 
   std::optional<Error> Put(const std::string& path, std::uint32_t mode) {
-    const auto theirs = SpotOf(theirs_, path);
-    if (!theirs) return theirs.error();
-    if (!theirs.value().node) return std::nullopt;
-    Node like = *theirs.value().node;
+    TRY_ASSIGN(const Spot theirs, theirs_at_.At(path));
+    if (!theirs.node) return std::nullopt;
+    Node like = *theirs.node;
     if (mode != 0) like.mode = mode;
     if (path == ".") return Note(path, like);
-    if (auto error = PutParent(path)) return error;
-    const auto now = SpotOf(tree_, path);
-    if (!now) return now.error();
-    const bool is_directory = now.value().node && now.value().node->is_directory();
-    if (now.value().node && !(is_directory && like.is_directory())) {
+    TRY_ASSIGN(const auto into, ParentOf(path));
+    const int at = into->descriptor();
+    const std::string last(SplitPath(path).name);
+    TRY_ASSIGN(const auto now, into->Look(last));
+    const bool is_directory = now && now->is_directory();
+    if (now && !(is_directory && like.is_directory())) {
       if (auto error = Remove(path, false)) return error;
     }
-    const auto [parent, name] = SplitPath(path);
-    const auto into = tree_.OpenToChange(parent);
-    if (!into) return into.error();
-    const int at = into.value().descriptor();
-    const std::string last(name);
     if (like.is_directory()) {
       if (!is_directory && mkdirat(at, last.c_str(), S_IRWXU) != 0) {
         return Failed(path, "mkdir", errno);
@@ -506,7 +510,7 @@ class Applier {
     }
     CopyProgress unheard;
     const auto copied =
-        CopyEntry(*theirs.value().directory, last, at, last, path, {&unheard, nullptr, false});
+        CopyEntry(*theirs.directory, last, at, last, path, {&unheard, nullptr, false});
     if (!copied) return copied.error();
     if (mode == 0 || !copied.value()) return std::nullopt;
     return fchmodat(at, last.c_str(), mode & kModeBits, 0) == 0
@@ -519,33 +523,36 @@ class Applier {
     return std::nullopt;
   }
 
-  std::optional<Error> PutParent(const std::string& path) {
-    const std::string parent(SplitPath(path).parent);
-    if (parent.empty()) return std::nullopt;
-    const auto spot = SpotOf(tree_, parent);
-    if (!spot) return spot.error();
-    if (spot.value().node && spot.value().node->is_directory()) return std::nullopt;
-    return Put(parent, 0);
+  // The directory that a path is in, made as theirs if there is none. The last one stays open, for
+  // those asked for on end lie together.
+  Result<std::shared_ptr<const ScannedDirectory>> ParentOf(const std::string& path) {
+    const std::string parent(SplitPath(InTree(path)).parent);
+    if (held_ && held_->path == parent) return held_->directory;
+    held_.reset();  // what was opened for it is shut before
+    if (!parent.empty()) {
+      TRY_ASSIGN(const Spot spot, SpotOf(tree_, parent));
+      const bool is_there = spot.node && spot.node->is_directory();
+      if (!is_there) TRY(Put(parent, 0));
+    }
+    held_.reset();
+    TRY_ASSIGN(auto opened, tree_.OpenToChange(parent));
+    held_ = Held{parent, std::make_shared<const ScannedDirectory>(std::move(opened))};
+    return held_->directory;
   }
 
   std::optional<Error> Write(const MergeRequest::File& file) {
-    const auto [parent, name] = SplitPath(InTree(file.path));
-    if (!name.empty()) {
-      if (auto error = PutParent(file.path)) return error;
-    }
-    const auto now = SpotOf(tree_, file.path);
-    if (!now) return now.error();
-    const auto into = tree_.OpenToChange(parent);
-    if (!into) return into.error();
-    const int at = into.value().descriptor();
+    TRY_ASSIGN(const auto into, ParentOf(file.path));
+    const int at = into->descriptor();
+    const std::string_view name = SplitPath(InTree(file.path)).name;
+    TRY_ASSIGN(const auto now, into->Look(std::string(name)));
     const std::string last = name.empty() ? "." : std::string(name);
     if (file.contents) {
       // One of several names is a file of its own from now on.
-      const bool is_own = IsFile(now.value()) && now.value().node->links == 1;
-      if (now.value().node && !is_own) {
+      const bool is_own = now && now->is_file() && now->links == 1;
+      if (now && !is_own) {
         if (auto error = Remove(file.path, false)) return error;
       }
-      const std::uint32_t mode = is_own ? now.value().node->mode : 0;
+      const std::uint32_t mode = is_own ? now->mode : 0;
       // One that its owner may not write to, until it gets its mode below.
       if (is_own && (mode & S_IWUSR) == 0 &&
           fchmodat(at, last.c_str(), (mode & kModeBits) | S_IWUSR, 0) != 0) {
@@ -562,9 +569,15 @@ class Applier {
     return Failed(file.path, "chmod", errno);
   }
 
-  const ScannedTree& theirs_;
+  struct Held {
+    std::string path;
+    std::shared_ptr<const ScannedDirectory> directory;
+  };
+
+  SpotView theirs_at_;
   int to_;
   ScannedTree tree_;
+  std::optional<Held> held_;
   std::map<std::string, Node> directories_;
 };
 

@@ -182,8 +182,8 @@ bool IsWhole(int kept) {
          faccessat(kept, kKeptData, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
-Result<KeptPaths::Entry> EntryAt(const ScannedTree& tree, const std::string& path) {
-  const auto spot = SpotOf(tree, path);
+Result<KeptPaths::Entry> EntryAt(SpotView& tree, const std::string& path) {
+  const auto spot = tree.At(path);
   if (!spot) return spot.error();
   KeptPaths::Entry entry;
   const auto& node = spot.value().node;
@@ -339,16 +339,15 @@ std::optional<Error> KeptPaths::Write(int directory, const About& about, const E
   Put(&text, about);
   PutNumber(&text, entries.size());
   std::uint64_t at = 0;
+  SpotView tree_at(tree);
   for (const auto& [path, known] : entries) {
     Entry entry = known;
     entry.offset = at;
     entry.has_contents = false;
     if (entry.is_file() && entry.size <= std::min(kMostBytes, about.most_bytes - at)) {
-      const auto [parent, name] = SplitPath(path);
-      const auto in = tree.OpenIfThere(parent);
-      if (!in) return in.error();
-      const auto file =
-          in.value() ? in.value()->OpenFile(std::string(name)) : Result<Descriptor>(Descriptor());
+      TRY_ASSIGN(const auto in, tree_at.ParentOf(path));
+      const std::string name(SplitPath(path).name);
+      const auto file = in ? in->OpenFile(name) : Result<Descriptor>(Descriptor());
       entry.has_contents =
           file && file.value().valid() && Append(file.value().get(), data.get(), at, entry.size);
     }
@@ -449,9 +448,10 @@ std::optional<Error> StageBase(int directory, const std::string& name,
                                const KeptPaths::About& about, const std::vector<Change>& changes,
                                const ScannedTree& tree, const std::set<std::string>& others) {
   KeptPaths::Entries entries;
+  SpotView at(tree);
   for (const std::string& path : others) {
     if (!about.scope.Has(InTree(path))) continue;
-    auto entry = EntryAt(tree, path);
+    auto entry = EntryAt(at, path);
     if (!entry) return entry.error();
     entries.insert_or_assign(path, std::move(*entry));
   }
@@ -591,8 +591,9 @@ bool TidyBases(int directory) {
 std::optional<Error> KeepReplaced(int state, const std::string& workspace,
                                   const std::vector<std::string>& paths, const ScannedTree& host) {
   KeptPaths::Entries entries;
+  SpotView at(host);
   for (const std::string& path : paths) {
-    auto entry = EntryAt(host, path);
+    auto entry = EntryAt(at, path);
     if (!entry) return entry.error();
     entries.insert_or_assign(path, std::move(*entry));
   }

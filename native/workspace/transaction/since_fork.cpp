@@ -157,13 +157,15 @@ Result<Value> Transaction::SinceFork(
   base.value().AddPaths(&all);
   const StopScope scope(&is_stopped_);
   std::vector<Change> changes;
+  SpotView own_at(own);
+  SpotView host_at(both.value().host);
   for (const std::string& path : all) {
     if (is_stopped_) return WasClosed();
     if (!paths.Has(InTree(path))) continue;
-    const auto now = SpotOf(own, path);
+    const auto now = own_at.At(path);
     if (!now) return now.error();
     const auto found = base.value().Find(path);
-    const auto host = found ? Result<Spot>(Spot{}) : SpotOf(both.value().host, path);
+    const auto host = found ? Result<Spot>(Spot{}) : host_at.At(path);
     if (!host) return host.error();
     TwoNodes nodes = {now.value().node, host.value().node};
     if (found && found->entry->mode != 0) nodes.before = NodeOfEntry(*found->entry);

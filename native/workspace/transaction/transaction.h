@@ -241,6 +241,8 @@ class Transaction {
     std::optional<std::uint64_t> contents;  // of the host's file
   };
   MergeStep JudgeConflict(const Change& change, const Trees& trees, BaseTexts* bases);
+  Result<std::vector<std::string>> NoMorePlanned(
+      const Trees& trees, const std::vector<MergeRequest::File>& files) const;
   Result<std::vector<std::string>> TakeMerged(const Trees& trees,
                                               const std::vector<MergeRequest::File>& files);
   Result<CommitResult> CommitMerged(const Trees& trees, const CommitRequest& request,

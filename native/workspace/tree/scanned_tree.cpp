@@ -197,17 +197,26 @@ ParentAndName SplitPath(std::string_view path) {
   return {path.substr(0, slash), path.substr(slash + 1)};
 }
 
+Result<std::shared_ptr<const ScannedDirectory>> SpotView::ParentOf(std::string_view path) {
+  const std::string_view parent = SplitPath(InTree(path)).parent;
+  if (parent_ == parent) return directory_;
+  parent_.reset();
+  directory_.reset();  // what was opened for it is shut before
+  TRY_ASSIGN(auto opened, tree_.OpenIfThere(parent));
+  if (opened) directory_ = std::make_shared<const ScannedDirectory>(std::move(*opened));
+  parent_ = parent;
+  return directory_;
+}
+
+Result<Spot> SpotView::At(std::string_view path) {
+  TRY_ASSIGN(auto directory, ParentOf(path));
+  if (!directory) return Spot{};
+  TRY_ASSIGN(auto node, directory->Look(std::string(SplitPath(InTree(path)).name)));
+  return Spot{std::move(directory), std::move(node)};
+}
+
 Result<Spot> SpotOf(const ScannedTree& tree, std::string_view path) {
-  const auto [parent, name] = SplitPath(InTree(path));
-  auto directory = tree.OpenIfThere(parent);
-  if (!directory) return directory.error();
-  Spot spot;
-  if (!*directory) return spot;
-  auto node = (*directory)->Look(std::string(name));
-  if (!node) return node.error();
-  spot.node = *node;
-  spot.directory = std::move(*directory);
-  return spot;
+  return SpotView(tree).At(path);
 }
 
 }  // namespace native_runner

@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -113,7 +114,7 @@ ParentAndName SplitPath(std::string&& path) = delete;  // its parts would be of 
 
 // What a tree has at a path, and the directory that it is in.
 struct Spot {
-  std::optional<ScannedDirectory> directory;
+  std::shared_ptr<const ScannedDirectory> directory;
   std::optional<Node> node;
 };
 
@@ -121,6 +122,26 @@ struct Spot {
 inline std::string_view InTree(std::string_view path) {
   return path == "." ? std::string_view() : path;
 }
+
+// What a tree has, asked for one path after the other: the last directory stays open, for those
+// asked for on end lie together. What is told is of one moment or another: not for a tree whose
+// directories are replaced in between. One thread.
+class SpotView {
+ public:
+  // The tree must outlive it.
+  explicit SpotView(const ScannedTree& tree) : tree_(tree) {}
+
+  // At the path of a change. kSetup where it can't be looked at.
+  Result<Spot> At(std::string_view path);
+
+  // The directory that it is in; nullptr: there is none.
+  Result<std::shared_ptr<const ScannedDirectory>> ParentOf(std::string_view path);
+
+ private:
+  const ScannedTree& tree_;
+  std::optional<std::string> parent_;  // of the directory; nullopt: of none yet
+  std::shared_ptr<const ScannedDirectory> directory_;
+};
 
 // At the path of a change. kSetup where it can't be looked at.
 Result<Spot> SpotOf(const ScannedTree& tree, std::string_view path);
