@@ -48,6 +48,8 @@ export class Review {
   readonly #comments: Comments;
   #state: ReviewState = "open";
   #canUndo: boolean;
+  /** A discard that is under way. */
+  #discarding: Promise<void> | undefined;
   #revision = 0;
   #fingerprint = "";
   #shown = new Map<string, Change>();
@@ -154,8 +156,14 @@ export class Review {
   /** @throws (rejects) as `Transaction.discard` */
   async discard(): Promise<void> {
     this.#expectOpen();
-    await this.#transaction.discard();
-    this.#state = "discarded";
+    const discard = async () => {
+      await this.#transaction.discard();
+      this.#state = "discarded";
+    };
+    this.#discarding ??= discard().finally(() => {
+      this.#discarding = undefined;
+    });
+    await this.#discarding;
   }
 
   /**
@@ -270,7 +278,9 @@ export class Review {
       this.#shown = new Map(changes.map((change) => [change.path, change]));
       return changes;
     } catch (error) {
-      if (hasCode(error, "ERR_SANDBOX_CLOSED")) this.#state = "closed";
+      if (!hasCode(error, "ERR_SANDBOX_CLOSED")) throw error;
+      await this.#discarding?.catch(() => {}); // whoever asked for it is told
+      if (this.#state === "open") this.#state = "closed";
       throw error;
     }
   }

@@ -3,7 +3,7 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-
+import { withResolvers } from "../support/live-processes.js";
 import { describeSandboxed } from "../support/requirements.js";
 import { run } from "../support/results.js";
 import { kBackends, project, treeOf } from "../support/transactions.js";
@@ -193,6 +193,35 @@ describeSandboxed("a review by its server", () => {
     expect((await api.get("changes")).status).toBe(410);
     expect(textIn(at.workspace, "a.txt")).toBe("one\n");
     expect(await at.runner.transactions({ directory: at.state })).toEqual([]);
+  });
+
+  test("is discarded, not closed, to who looks while it is being discarded", async () => {
+    const at = await served(project());
+    const { transaction } = at;
+    const api = new Api(at);
+    await run(transaction, "echo mine > a.txt");
+    const [gone, looked, goes] = [withResolvers(), withResolvers(), withResolvers()];
+    const discard = transaction.discard.bind(transaction);
+    const changes = transaction.changes.bind(transaction);
+    transaction.discard = async () => {
+      await discard();
+      gone.resolve();
+      await goes.promise;
+    };
+    transaction.changes = async () => {
+      const failure = await changes().catch((error: unknown) => error);
+      looked.resolve();
+      throw failure;
+    };
+    const discarded = api.post("discard", {});
+    await gone.promise;
+    const seen = api.get("changes");
+    await looked.promise;
+    expect((await api.get("transaction")).json()).toMatchObject({ state: "open" });
+    goes.resolve();
+    expect((await discarded).status).toBe(200);
+    expect((await seen).status).toBeGreaterThanOrEqual(400);
+    expect((await api.get("transaction")).json()).toMatchObject({ state: "discarded" });
   });
 
   test("says when it was closed by whoever has opened it", async () => {

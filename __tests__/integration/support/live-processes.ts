@@ -106,7 +106,7 @@ export class Screen {
   }
 }
 
-function withResolvers(): { promise: Promise<void>; resolve: () => void } {
+export function withResolvers(): { promise: Promise<void>; resolve: () => void } {
   let resolve = () => {};
   const promise = new Promise<void>((done) => {
     resolve = done;
