@@ -386,7 +386,7 @@ class Workspace {
       if (is === host.edit.content) continue;
       const why = `${path}: host ${host.edit.content}, ours ${our.edit.content}, now ${is}: ${this.#told()}`;
       expect(is, why).toBe(our.edit.content);
-      expect(this.#isAsBegun(path, host) || this.#mayReplace(host, our), why).toBe(true);
+      expect(this.#isAsBegun(path, host, our) || this.#mayReplace(host, our), why).toBe(true);
       replaced.set(path, host);
       this.#hostTree.set(path, { edit: our.edit, known: new Set([...host.known, ...our.known]) });
     }
@@ -394,10 +394,11 @@ class Workspace {
     if (replaced.size > 0) branch.replaced = replaced;
   }
 
-  /** Whether the host has removed what another branch's commit had brought: again it has nothing there, as at the beginning. */
-  #isAsBegun(path: string, { edit }: Entry): boolean {
-    const isNew = ["new", "d/new", "m/one"].includes(path);
-    return isNew && edit.content === undefined && this.#madeByHost.has(edit.id);
+  /** Whether the host has removed what another branch's commit had brought: it has nothing there, as when ours began. */
+  #isAsBegun(path: string, host: Entry, our: Entry): boolean {
+    if (host.edit.content !== undefined || !this.#madeByHost.has(host.edit.id)) return false;
+    const last = Math.max(0, ...[...our.known].filter((id) => this.#madeByHost.has(id)));
+    return last === 0 ? ["new", "d/new", "m/one"].includes(path) : this.#removals.has(last);
   }
 
   async #commit(branch: Branch, name: string): Promise<void> {
