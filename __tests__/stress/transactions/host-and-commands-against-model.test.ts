@@ -36,7 +36,7 @@ import { randomOf, seedOf } from "./random.js";
 
 const kCases = Number(process.env.NATIVE_RUNNER_CASES ?? 15);
 /** Far more than they take: what hangs ends. */
-const kCasesMs = Math.max(600_000, kCases * 1_000);
+const kCasesMs = Math.max(600_000, kCases * 5_000);
 type Random = () => number;
 const oneOf = <T>(random: Random, list: readonly T[]): T =>
   list[Math.floor(random() * list.length)] as T;
@@ -76,6 +76,7 @@ class Case {
   readonly #since = new Map<string, { step: number; wasThere: boolean }>();
   /** What the transaction has removed, by the last look. */
   #removed = new Set<string>();
+  #copied: Map<string, string> | undefined;
   readonly #touched = new Map<string, number>();
   readonly #random: Random;
   readonly #seed: number;
@@ -94,6 +95,8 @@ class Case {
     const state = tempDirectory("state", disk?.directory);
     const mounts = [{ hostPath: dirname(probe), mode: "ro" as const }];
     const backend = oneOf(this.#random, ["auto", "copy"] as const);
+    this.#log.push(`by ${backend}`);
+    if (backend === "copy") this.#copied = byPath(manifestOf(workspace));
     const { runner, ...opened } = await openTransaction(workspace, { mounts }, backend, state);
     let { transaction } = opened;
     try {
@@ -177,7 +180,9 @@ class Case {
     for (const each of this.#since.keys()) if (!paths.has(each)) this.#since.delete(each);
     const there = byPath(manifestOf(this.#workspace));
     for (const each of paths) {
-      if (!this.#since.has(each)) this.#since.set(each, { step, wasThere: there.has(each) });
+      // Commands see nothing of the host's since they were given a copy.
+      const wasThere = (this.#copied ?? there).has(each);
+      if (!this.#since.has(each)) this.#since.set(each, { step, wasThere });
     }
     this.#log.push(`${step}: a command ${what} ${path}: ${[...paths].join(" ")}`);
   }
