@@ -134,14 +134,14 @@ describe("scenarios", () => {
         ?.measures.filter(({ of }) => of === subject)
         .map(({ name, bars }) => ({ name, bars }));
     expect(barsOf("one-run", "cloned")).toEqual([
-      { name: "one run", bars: { floor: { atMost: 0.55, aim: 0.35 } } },
+      { name: "one run", bars: { floor: { atMost: 0.28, aim: 0.24 } } },
     ]);
     expect(barsOf("concurrency", "cloned")).toEqual([
-      { name: "throughput", bars: { floor: { atLeast: 3, aim: 4.5 } } },
-      { name: "CPU of the machine per run", bars: { floor: { atMost: 0.5, aim: 0.4 } } },
+      { name: "throughput", bars: { floor: { atLeast: 4.5, aim: 5.5 } } },
+      { name: "CPU of the machine per run", bars: { floor: { atMost: 0.3, aim: 0.25 } } },
     ]);
     expect(barsOf("one-run", "prewarmed")?.[0]?.bars).toMatchObject({
-      bare: { atMost: 2.5, aim: 2 },
+      bare: { atMost: 1.7, aim: 1.5 },
     });
   });
 
@@ -152,7 +152,7 @@ describe("scenarios", () => {
         ?.measures.filter(({ of }) => of === "session")
         .map(({ name, bars }) => ({ name, bars }));
     expect(barsOf("one-run")).toEqual([
-      { name: "one run", bars: { bare: { atMost: 2, aim: 1.2 } } },
+      { name: "one run", bars: { bare: { atMost: 1.2, aim: 1.1 } } },
     ]);
     expect(barsOf("concurrency")).toEqual([
       { name: "throughput", bars: { ours: { atLeast: 5, aim: 8 } } },
