@@ -195,7 +195,7 @@ describeSandboxed("a review by its server", () => {
     expect(await at.runner.transactions({ directory: at.state })).toEqual([]);
   });
 
-  test("is discarded, not closed, to who looks while it is being discarded", async () => {
+  test("is discarded, not closed, to whoever looks while it is being discarded", async () => {
     const at = await served(project());
     const { transaction } = at;
     const api = new Api(at);

@@ -76,6 +76,7 @@ class Case {
   readonly #since = new Map<string, { step: number; wasThere: boolean }>();
   /** What the transaction has removed, by the last look. */
   #removed = new Set<string>();
+  /** What the commands were given as a copy; undefined: they see the host's files. */
   #copied: Map<string, string> | undefined;
   readonly #touched = new Map<string, number>();
   readonly #random: Random;

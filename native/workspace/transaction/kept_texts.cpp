@@ -126,9 +126,10 @@ Result<std::string> WriteTexts(int into, const ScannedTree& host,
   for (const TextOnHost& text : texts) {
     if (IsStopped()) return Error{ErrorCode::kClosed, "the transaction was closed", ""};
     if (text.file.size > kMostText || offset + text.file.size > most) continue;
-    const auto in = host_at.ParentOf(text.path);
+    const auto at = host_at.At(text.path);
     const std::string name(SplitPath(text.path).name);
-    const auto bytes = in && in.value() ? TextOf(*in.value(), name, text.file) : std::nullopt;
+    const bool is_there = at && at.value().node;
+    const auto bytes = is_there ? TextOf(*at.value().directory, name, text.file) : std::nullopt;
     if (!bytes) continue;
     waiting += *bytes;
     if (waiting.size() >= kWrittenAtOnce) {

@@ -345,9 +345,9 @@ std::optional<Error> KeptPaths::Write(int directory, const About& about, const E
     entry.offset = at;
     entry.has_contents = false;
     if (entry.is_file() && entry.size <= std::min(kMostBytes, about.most_bytes - at)) {
-      TRY_ASSIGN(const auto in, tree_at.ParentOf(path));
+      TRY_ASSIGN(const Spot spot, tree_at.At(path));
       const std::string name(SplitPath(path).name);
-      const auto file = in ? in->OpenFile(name) : Result<Descriptor>(Descriptor());
+      const auto file = spot.node ? spot.directory->OpenFile(name) : Result(Descriptor());
       entry.has_contents =
           file && file.value().valid() && Append(file.value().get(), data.get(), at, entry.size);
     }

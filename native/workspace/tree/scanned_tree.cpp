@@ -197,22 +197,26 @@ ParentAndName SplitPath(std::string_view path) {
   return {path.substr(0, slash), path.substr(slash + 1)};
 }
 
-Result<std::shared_ptr<const ScannedDirectory>> SpotView::ParentOf(std::string_view path) {
-  const std::string_view parent = SplitPath(InTree(path)).parent;
-  if (parent_ == parent) return directory_;
+std::optional<Error> SpotView::Open(std::string_view parent) {
   parent_.reset();
   directory_.reset();  // what was opened for it is shut before
   TRY_ASSIGN(auto opened, tree_.OpenIfThere(parent));
   if (opened) directory_ = std::make_shared<const ScannedDirectory>(std::move(*opened));
   parent_ = parent;
-  return directory_;
+  return std::nullopt;
 }
 
 Result<Spot> SpotView::At(std::string_view path) {
-  TRY_ASSIGN(auto directory, ParentOf(path));
-  if (!directory) return Spot{};
-  TRY_ASSIGN(auto node, directory->Look(std::string(SplitPath(InTree(path)).name)));
-  return Spot{std::move(directory), std::move(node)};
+  const auto [parent, last] = SplitPath(InTree(path));
+  const std::string name(last);
+  if (parent_ == parent && directory_) {
+    TRY_ASSIGN(auto node, directory_->Look(name));
+    if (node) return Spot{directory_, std::move(node)};
+  }
+  TRY(Open(parent));
+  if (!directory_) return Spot{};
+  TRY_ASSIGN(auto node, directory_->Look(name));
+  return Spot{directory_, std::move(node)};
 }
 
 Result<Spot> SpotOf(const ScannedTree& tree, std::string_view path) {

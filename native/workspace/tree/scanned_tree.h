@@ -123,9 +123,10 @@ inline std::string_view InTree(std::string_view path) {
   return path == "." ? std::string_view() : path;
 }
 
-// What a tree has, asked for one path after the other: the last directory stays open, for those
-// asked for on end lie together. What is told is of one moment or another: not for a tree whose
-// directories are replaced in between. One thread.
+// Looks at one path of a tree after the other, and keeps the last directory open, since paths that
+// are asked for on end lie together. Each result is of a moment of its own, as of SpotOf: a
+// directory that was replaced meanwhile may still show what it has, but only one that was opened
+// for it tells that something is not there. One thread.
 class SpotView {
  public:
   // The tree must outlive it.
@@ -134,10 +135,9 @@ class SpotView {
   // At the path of a change. kSetup where it can't be looked at.
   Result<Spot> At(std::string_view path);
 
-  // The directory that it is in; nullptr: there is none.
-  Result<std::shared_ptr<const ScannedDirectory>> ParentOf(std::string_view path);
-
  private:
+  std::optional<Error> Open(std::string_view parent);
+
   const ScannedTree& tree_;
   std::optional<std::string> parent_;  // of the directory; nullopt: of none yet
   std::shared_ptr<const ScannedDirectory> directory_;

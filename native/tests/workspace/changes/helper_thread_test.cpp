@@ -1,4 +1,4 @@
-// What threads help with is done without them, where a limit allows no more.
+// A scan and a commit do by themselves what helper threads do, where a limit allows none.
 #include "workspace/tree/helper_thread.h"
 
 #include <gtest/gtest.h>

@@ -1,0 +1,58 @@
+#include <fcntl.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <string>
+
+#include "tests/workspace/support/tree.h"
+#include "workspace/tree/scanned_tree.h"
+
+namespace native_runner {
+namespace {
+
+namespace fs = std::filesystem;
+
+class SpotViewTest : public testing::Test {
+ protected:
+  ScannedTree Opened() const {
+    return ScannedTree(
+        Descriptor(open(tree_.Path("").c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)));
+  }
+  static bool Has(SpotView* view, const std::string& path) {
+    const auto spot = view->At(path);
+    EXPECT_TRUE(spot) << path;
+    return spot && spot.value().node.has_value();
+  }
+
+  Tree tree_;
+};
+
+TEST_F(SpotViewTest, TellsOfAnAbsenceOnlyByADirectoryThatIsThereNow) {
+  fs::create_directories(tree_.Path("d"));
+  fs::copy_file(tree_.Path("file"), tree_.Path("d/one"));
+  const ScannedTree tree = Opened();
+  SpotView view(tree);
+  EXPECT_TRUE(Has(&view, "d/one"));
+  EXPECT_FALSE(Has(&view, "d/two"));
+  EXPECT_FALSE(Has(&view, "later/one"));
+  EXPECT_TRUE(Has(&view, "d/one"));
+  fs::create_directories(tree_.Path("new"));
+  for (const char* name : {"new/one", "new/two"})
+    fs::copy_file(tree_.Path("file"), tree_.Path(name));
+  fs::rename(tree_.Path("d"), tree_.Path("old"));
+  fs::rename(tree_.Path("new"), tree_.Path("d"));
+  fs::remove_all(tree_.Path("old"));
+  EXPECT_TRUE(Has(&view, "d/one"));
+  EXPECT_TRUE(Has(&view, "d/two"));
+}
+
+TEST_F(SpotViewTest, SeesADirectoryThatIsMadeAfterItWasAskedFor) {
+  const ScannedTree tree = Opened();
+  SpotView view(tree);
+  EXPECT_FALSE(Has(&view, "later/one"));
+  fs::create_directories(tree_.Path("later/one"));
+  EXPECT_TRUE(Has(&view, "later/one"));
+}
+
+}  // namespace
+}  // namespace native_runner
