@@ -336,7 +336,7 @@ export interface Transaction extends NativeRunner, AsyncDisposable {
    * state, produces the same files, links and executable bits. Files that are not valid UTF-8, or contain a
    * NUL byte, are binary patches. Omits what git does not track: empty directories, other permissions,
    * owners, attributes, FIFOs. Works on another thread; for two texts that differ greatly, the diff may not
-   * be the shortest.
+   * be the shortest. Leaves out a file that a command removes or replaces while this runs.
    *
    * @throws (rejects) like `changes`; RangeError if the text would exceed `maxBytes`; {@link SandboxError}
    * ERR_SANDBOX_SETUP if a file can't be read or exceeds 128 MiB.

@@ -59,16 +59,26 @@ bool CantFit(const Change& change, std::uint64_t room) {
 }
 
 // What git would keep of one side of a change; nothing of what it keeps not.
-Result<std::optional<Contents>> Read(const ScannedTree& tree, const Change& change,
-                                     std::uint32_t mode, std::uint64_t size) {
-  if (!S_ISREG(mode) && !S_ISLNK(mode)) return std::optional<Contents>();
+struct Side {
+  std::optional<Contents> contents;
+  bool has_gone = false;  // a command or the host has removed or replaced it since the change
+};
+
+// Looks before and after, as the error alone does not tell what is in a replaced file's place.
+Result<Side> Read(const ScannedTree& tree, const Change& change, std::uint32_t mode,
+                  std::uint64_t size) {
+  if (!S_ISREG(mode) && !S_ISLNK(mode)) return Side{};
   const auto [parent, last] = SplitPath(change.path);
-  auto directory = tree.Open(parent);
-  if (!directory) return directory.error();
   const std::string name(last);
+  TRY_ASSIGN(const auto directory, tree.OpenIfThere(parent));
+  if (!directory) return Side{std::nullopt, true};
+  TRY_ASSIGN(const auto node, directory->Look(name));
+  if (!node || (node->mode & S_IFMT) != (mode & S_IFMT)) return Side{std::nullopt, true};
   auto bytes = S_ISLNK(mode) ? directory->Target(name) : ReadAll(*directory, name, change, size);
-  if (!bytes) return bytes.error();
-  return std::optional(Contents{mode, std::move(*bytes)});
+  if (bytes) return Side{Contents{mode, std::move(*bytes)}};
+  TRY_ASSIGN(const auto now, directory->Look(name));
+  if (!now || !now->IsSameInode(*node)) return Side{std::nullopt, true};
+  return bytes.error();
 }
 
 GitFile::Kind KindOf(std::uint32_t mode) {
@@ -81,18 +91,17 @@ std::optional<GitFile> AsGitFile(const std::optional<Contents>& contents) {
   return GitFile{KindOf(contents->mode), contents->bytes};
 }
 
-// A rename is told without the file's bytes. Empty: git sees nothing.
+// A rename is told without the file's bytes. Empty: git sees nothing, or it has just gone.
 Result<std::string> PatchOf(const ScannedTree& upper, const ScannedTree& lower,
                             const Change& change) {
   if (change.kind == Change::Kind::kRenamed) {
     return GitRename(change.from, change.path, KindOf(change.previous_mode), KindOf(change.mode));
   }
-  auto before = Read(lower, change, change.previous_mode, change.previous_size);
-  if (!before) return before.error();
-  auto after = Read(upper, change, change.mode, change.size);
-  if (!after) return after.error();
-  if (!*before && !*after) return std::string();
-  return GitPatch(change.path, AsGitFile(*before), AsGitFile(*after));
+  TRY_ASSIGN(const Side before, Read(lower, change, change.previous_mode, change.previous_size));
+  TRY_ASSIGN(const Side after, Read(upper, change, change.mode, change.size));
+  if (before.has_gone || after.has_gone) return std::string();
+  if (!before.contents && !after.contents) return std::string();
+  return GitPatch(change.path, AsGitFile(before.contents), AsGitFile(after.contents));
 }
 
 }  // namespace

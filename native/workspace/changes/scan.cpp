@@ -159,8 +159,9 @@ class Scan {
     std::optional<ScannedDirectory> upper;
     std::optional<ScannedDirectory> lower;
     if (place.in_upper) {
-      upper = Taken(upper_.Open(place.path));
-      if (!upper) return;
+      auto opened = Taken(upper_.OpenIfThere(place.path));
+      if (!opened || !*opened) return;  // it has just gone
+      upper = std::move(*opened);
     }
     std::vector<std::string> names;
     if (upper) {
@@ -312,9 +313,9 @@ class Scan {
 
   // A directory of the overlay's that began as one of the host's.
   bool WasCopied(const Entry& entry) {
-    const auto opened = Taken(upper_.Open(entry.path));
-    if (!opened) return false;
-    return Taken(HasAttribute(opened->descriptor(), kOrigin)).value_or(false);
+    const auto opened = Taken(upper_.OpenIfThere(entry.path));
+    if (!opened || !*opened) return false;
+    return Taken(HasAttribute((*opened)->descriptor(), kOrigin)).value_or(false);
   }
 
   void Add(const Entry& entry, const ScannedDirectory* upper) {
@@ -326,9 +327,9 @@ class Scan {
     change.conflict = entry.conflict;
     if (!entry.now) change.changed_ns = entry.removed_ns;
     if (entry.now && entry.now->is_link() && upper != nullptr) {
-      auto target = Taken(upper->Target(entry.name));
-      if (!target) return;
-      change.target = std::move(*target);
+      auto target = Taken(upper->TargetIfThere(entry.name));
+      if (!target || !*target) return;  // it has just gone
+      change.target = std::move(**target);
     }
     changes_.push_back(std::move(change));
   }

@@ -247,8 +247,12 @@ class CopyScan {
     }
     Add(path, nodes, above->conflict || HasChanged(path, known, nodes.before, !is_directory));
     if (!(*now)->is_link() || failed()) return;
-    auto target = Taken(directory.Target(name));
-    if (target) changes_.back().target = std::move(*target);
+    auto target = Taken(directory.TargetIfThere(name));
+    if (target && *target) {
+      changes_.back().target = std::move(**target);
+    } else {
+      changes_.pop_back();  // it has just gone
+    }
   }
 
   bool HasChanged(const std::string& path, const Known& known, const std::optional<Node>& now,

@@ -14,16 +14,26 @@
 
 #include "supervise/os/file.h"
 #include "workspace/copy/copy_entry.h"
+#include "workspace/files/directory_entries.h"
 #include "workspace/tree/file_stat.h"
 
 namespace native_runner {
 namespace {
 
+constexpr int kMostCopies = 5;                              // of what is replaced again and again
 constexpr std::size_t kMostNames = std::size_t{64} << 10U;  // XATTR_LIST_MAX in Linux
 
-Error Failed(const std::string& path, const char* call) {
+Error Failed(const std::string& path, const char* call, int number = errno) {
   const std::string shown = path.empty() ? "." : path;
-  return Error{ErrorCode::kSetup, shown + ": " + call + ": " + std::strerror(errno), ""};
+  return Error{ErrorCode::kSetup, shown + ": " + call + ": " + std::strerror(number), ""};
+}
+
+bool IsAtOrBelow(const PathSet& paths, std::string_view path) {
+  while (!path.empty()) {
+    if (paths.find(path) != paths.end()) return true;
+    path = SplitPath(path).parent;
+  }
+  return false;
 }
 
 // What the file system's own rules keep from a copy (a security module's label) is no fault.
@@ -81,46 +91,90 @@ std::optional<Error> TreeCopier::Copy(const ScannedTree& from, int to, const Pat
   struct stat top {};
   if (fstat(from.root(), &top) != 0) return Failed("", "fstat");
   made_.push_back({"", top});
-  for (std::size_t next = 0; next < made_.size(); ++next) {
-    const Made made = made_[next];
-    if (auto error = Enter(from, made)) return error;
+  TRY(EnterFrom(from, 0));
+  for (int left = kMostCopies; gone_ == Gone::kIsPassedOver && left > 0; --left) {
+    const PathSet replaced = Replaced(from);
+    if (replaced.empty()) break;
+    Forget(replaced);
+    const std::size_t first = made_.size();
+    for (const std::string& path : replaced)
+      TRY(Replace(from, path));
+    TRY(EnterFrom(from, first));
   }
   for (auto made = made_.rbegin(); made != made_.rend(); ++made)
-    if (auto error = Finish(*made)) return error;
+    TRY(Finish(*made));
   return std::nullopt;
 }
 
-std::optional<Error> TreeCopier::Enter(const ScannedTree& from, const Made& made) {
-  const auto source = from.Open(made.path);
-  if (!source) {
-    const auto is_there = from.OpenIfThere(made.path);
-    const bool is_gone = is_there.ok() && !is_there.value();
-    if (gone_ == Gone::kIsPassedOver && is_gone) return std::nullopt;
-    return source.error();
-  }
-  const auto target = tree().Open(made.path);
-  if (!target) return target.error();
-  const int to = target.value().descriptor();
-  if (IsOthers(made.like) && fchown(to, made.like.st_uid, made.like.st_gid) != 0) {
-    return Failed(made.path, "chown");
-  }
-  if (!CopyAllAttributes(source.value().descriptor(), to)) return Failed(made.path, "setxattr");
-  const auto names = source.value().Names();
-  if (!names) return names.error();
-  for (const std::string& name : names.value()) {
-    std::string path = made.path.empty() ? name : made.path + "/" + name;
-    auto error = gone_ == Gone::kIsFault
-                     ? CopyEntry(source.value(), target.value(), name, std::move(path))
-                     : CopyLive(source.value(), target.value(), name, path);
-    if (error) return error;
+std::optional<Error> TreeCopier::EnterFrom(const ScannedTree& from, std::size_t first) {
+  for (std::size_t next = first; next < made_.size(); ++next) {
+    Made made = made_[next];  // those that are found in it are put behind
+    TRY(Enter(from, &made));
+    made_[next].source = made.source;
   }
   return std::nullopt;
+}
+
+std::optional<Error> TreeCopier::Enter(const ScannedTree& from, Made* made) {
+  TRY_ASSIGN(const auto source, from.OpenIfThere(made->path));
+  if (!source && gone_ == Gone::kIsPassedOver) return std::nullopt;
+  if (!source) return from.Open(made->path).error();
+  TRY_ASSIGN(made->source, source->Look(""));
+  TRY_ASSIGN(const auto target, tree().Open(made->path));
+  const int to = target.descriptor();
+  if (IsOthers(made->like) && fchown(to, made->like.st_uid, made->like.st_gid) != 0) {
+    return Failed(made->path, "chown");
+  }
+  if (!CopyAllAttributes(source->descriptor(), to)) return Failed(made->path, "setxattr");
+  TRY_ASSIGN(const auto names, source->Names());
+  for (const std::string& name : names) {
+    std::string path = made->path.empty() ? name : made->path + "/" + name;
+    TRY(gone_ == Gone::kIsFault ? CopyEntry(*source, target, name, std::move(path))
+                                : CopyLive(*source, target, name, path));
+  }
+  return std::nullopt;
+}
+
+// The directories, without those in them, in whose place something else or nothing is by now. Some
+// of the names of one that was being removed were gone: an overlay would show the host's files of
+// these names, which neither the directory nor what took its place has shown.
+PathSet TreeCopier::Replaced(const ScannedTree& from) const {
+  PathSet replaced;
+  SpotView view(from);
+  for (const Made& made : made_) {
+    if (made.path.empty() || IsAtOrBelow(replaced, made.path)) continue;
+    const auto now = view.At(made.path);
+    const bool is_same =
+        now && now.value().node && made.source && now.value().node->IsSameInode(*made.source);
+    if (!is_same) replaced.insert(made.path);
+  }
+  return replaced;
+}
+
+void TreeCopier::Forget(const PathSet& replaced) {
+  std::erase_if(made_, [&](const Made& made) { return IsAtOrBelow(replaced, made.path); });
+  std::erase_if(files_, [&](const auto& each) {
+    const First& first = each.second;
+    return first.tree == trees_.size() - 1 && IsAtOrBelow(replaced, first.path);
+  });
+}
+
+// Copies what the place of a directory has now, which may be nothing.
+std::optional<Error> TreeCopier::Replace(const ScannedTree& from, const std::string& path) {
+  const auto [parent, last] = SplitPath(path);
+  const std::string name(last);
+  TRY_ASSIGN(const auto target, tree().Open(parent));
+  TRY_ASSIGN(auto own, DuplicateOf(target.descriptor()));
+  const auto removed = RemoveEntry(Beneath::Of(std::move(own)), name, true);
+  if (!removed && removed.error().kind == FileError::Kind::kSandbox) return removed.error().sandbox;
+  if (!removed) return Failed(path, "rm", removed.error().number);
+  TRY_ASSIGN(const auto source, from.OpenIfThere(parent));
+  return source ? CopyLive(*source, target, name, path) : std::nullopt;
 }
 
 // Copies an entry, again where somebody replaces it meanwhile.
 std::optional<Error> TreeCopier::CopyLive(const ScannedDirectory& from, const ScannedDirectory& to,
                                           const std::string& name, const std::string& path) {
-  constexpr int kMostCopies = 5;
   std::optional<Error> error;
   for (int left = kMostCopies; left > 0; --left) {
     struct stat before {};

@@ -21,7 +21,8 @@ namespace native_runner {
 // Copies directory trees with all that a file system keeps of files: contents and holes, modes,
 // owners, times of the last change, extended attributes (overlayfs' own notes among them), links of
 // either kind, whiteouts. Names of one file in any of the trees are names of one file in the
-// copies. Of files that are written meanwhile the copy is of one moment or another. One thread.
+// copies. Of files that are written meanwhile the copy is of one moment or another; a directory
+// that is removed or replaced meanwhile is copied again as what its place has then. One thread.
 using PathSet = std::set<std::string, std::less<>>;
 
 class TreeCopier {
@@ -41,6 +42,7 @@ class TreeCopier {
   struct Made {
     std::string path;
     struct stat like;
+    std::optional<Node> source = std::nullopt;  // whose names it got; nullopt: none yet
   };
   // Where a file that has several names was put first.
   struct First {
@@ -50,7 +52,11 @@ class TreeCopier {
 
   std::optional<Error> CopyLive(const ScannedDirectory& from, const ScannedDirectory& to,
                                 const std::string& name, const std::string& path);
-  std::optional<Error> Enter(const ScannedTree& from, const Made& made);
+  std::optional<Error> EnterFrom(const ScannedTree& from, std::size_t first);
+  std::optional<Error> Enter(const ScannedTree& from, Made* made);
+  PathSet Replaced(const ScannedTree& from) const;
+  void Forget(const PathSet& replaced);
+  std::optional<Error> Replace(const ScannedTree& from, const std::string& path);
   std::optional<Error> CopyEntry(const ScannedDirectory& from, const ScannedDirectory& to,
                                  const std::string& name, std::string path);
   std::optional<Error> CopyFile(const ScannedDirectory& from, int to, const std::string& name,

@@ -196,6 +196,15 @@ Result<KeptPaths::Entry> EntryAt(SpotView& tree, const std::string& path) {
   return entry;
 }
 
+// False: it can't be read, or is shorter.
+Result<bool> KeepContents(SpotView& tree, const std::string& path, std::uint64_t size, int data,
+                          std::uint64_t at) {
+  TRY_ASSIGN(const Spot spot, tree.At(path));
+  if (!spot.node) return false;
+  const auto file = spot.directory->OpenFile(std::string(SplitPath(path).name));
+  return file && Append(file.value().get(), data, at, size);
+}
+
 // Removes what processes were writing that have died: another one's is not that old.
 void RemoveAbandoned(int state) {
   auto all = OpenOwn(state, kReplaced);
@@ -344,12 +353,15 @@ std::optional<Error> KeptPaths::Write(int directory, const About& about, const E
     Entry entry = known;
     entry.offset = at;
     entry.has_contents = false;
-    if (entry.is_file() && entry.size <= std::min(kMostBytes, about.most_bytes - at)) {
-      TRY_ASSIGN(const Spot spot, tree_at.At(path));
-      const std::string name(SplitPath(path).name);
-      const auto file = spot.node ? spot.directory->OpenFile(name) : Result(Descriptor());
-      entry.has_contents =
-          file && file.value().valid() && Append(file.value().get(), data.get(), at, entry.size);
+    // A command may have removed or replaced it since it was looked at.
+    constexpr int kMostLooks = 5;
+    for (int left = kMostLooks; left > 0; --left) {
+      const bool has_room = entry.size <= std::min(kMostBytes, about.most_bytes - at);
+      if (!entry.is_file() || !has_room) break;
+      TRY_ASSIGN(entry.has_contents, KeepContents(tree_at, path, entry.size, data.get(), at));
+      if (entry.has_contents) break;
+      TRY_ASSIGN(entry, EntryAt(tree_at, path));
+      entry.offset = at;
     }
     if (entry.has_contents) at += entry.size;
     Put(&text, path, entry);

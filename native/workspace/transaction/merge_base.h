@@ -49,7 +49,8 @@ class KeptPaths {
   };
 
   // Writes list and data into an empty directory that is open for reading. Contents come from
-  // `tree`; a file that can't be read is kept without them. kSetup where the file system refuses.
+  // `tree`: one that is another by now, or gone, is kept as that, and one that can't be read
+  // without contents. kSetup where the file system refuses.
   static std::optional<Error> Write(int directory, const About& about, const Entries& entries,
                                     const ScannedTree& tree);
   // nullopt: what is there is not whole.

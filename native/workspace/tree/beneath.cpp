@@ -196,8 +196,9 @@ FileResult<Done> ReadNames(int directory, std::size_t most, std::vector<NamedTyp
   std::array<char, std::size_t{32} << 10U> buffer{};
   while (names.size() < most) {
     const long size = syscall(SYS_getdents64, directory, buffer.data(), buffer.size());
-    if (size < 0) return Refused("scandir", errno);
-    if (size == 0) break;
+    const bool was_removed = size < 0 && errno == ENOENT;
+    if (size < 0 && !was_removed) return Refused("scandir", errno);
+    if (size <= 0) break;
     for (std::size_t at = 0; at < static_cast<std::size_t>(size);) {
       const Record record = RecordAt(buffer.data() + at);
       at += record.length;

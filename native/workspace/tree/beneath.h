@@ -131,7 +131,8 @@ struct NamedType {
 };
 
 // What a directory holds, "." and ".." left out, in no order: from where the last call ended, until
-// `most` names are there or there are no more (`names` stays as it is). Names are any bytes.
+// `most` names are there or there are no more (`names` stays as it is). Names are any bytes. One
+// that was removed since it was opened holds nothing: whoever looks while commands run meets such.
 FileResult<Done> ReadNames(int directory, std::size_t most, std::vector<NamedType>& names);
 
 }  // namespace native_runner

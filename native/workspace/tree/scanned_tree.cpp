@@ -130,10 +130,17 @@ Result<std::optional<Node>> ScannedDirectory::Look(const std::string& name) cons
 }
 
 Result<std::string> ScannedDirectory::Target(const std::string& link) const {
+  TRY_ASSIGN(auto target, TargetIfThere(link));
+  if (!target) return Failed(link, ENOENT);
+  return std::move(*target);
+}
+
+Result<std::optional<std::string>> ScannedDirectory::TargetIfThere(const std::string& link) const {
   std::array<char, PATH_MAX> target{};
   const ssize_t size = readlinkat(directory_.get(), link.c_str(), target.data(), target.size());
-  if (size < 0) return Failed(link, errno);
-  return std::string(target.data(), static_cast<std::size_t>(size));
+  if (size >= 0) return std::optional(std::string(target.data(), static_cast<std::size_t>(size)));
+  if (errno == ENOENT || errno == EINVAL) return std::optional<std::string>();
+  return Failed(link, errno);
 }
 
 Result<Descriptor> ScannedDirectory::OpenFile(const std::string& name) const {

@@ -54,13 +54,15 @@ class ScannedDirectory {
 
   int descriptor() const { return directory_.get(); }
 
-  // Without "." and "..", in the order of the names' bytes.
+  // Without "." and "..", in the order of the names' bytes; as ReadNames.
   Result<std::vector<std::string>> Names() const;
   Result<std::vector<NamedType>> Entries() const;
 
   // nullopt: there is none. "" is the directory itself.
   Result<std::optional<Node>> Look(const std::string& name) const;
   Result<std::string> Target(const std::string& link) const;
+  // nullopt: there is none, or what is there is no link.
+  Result<std::optional<std::string>> TargetIfThere(const std::string& link) const;
 
   // For reading. A FIFO is never waited for.
   Result<Descriptor> OpenFile(const std::string& name) const;

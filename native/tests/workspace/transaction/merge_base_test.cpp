@@ -368,5 +368,27 @@ TEST_F(MergeBaseTest, OfTextsForCopiesTheOldestGo) {
   EXPECT_EQ(static_cast<std::size_t>(left), kMostTimesKept);
 }
 
+// While commands run, what was told as a change may be another file, or none, by the time that its
+// contents are kept.
+TEST_F(MergeBaseTest, KeepsWhatIsThereByThen) {
+  for (const char* name : {"tree/stays", "tree/grows", "tree/goes", "tree/dir/goes"})
+    place_.Write(name, "first");
+  std::vector<Change> changes;
+  for (const char* path : {"stays", "grows", "goes", "dir/goes"})
+    changes.push_back(ChangeAt(path));
+  fs::remove(place_.Path("tree/goes"));
+  fs::remove_all(place_.Path("tree/dir"));
+  place_.Write("tree/grows", "1st");
+  ASSERT_FALSE(StageBase(Own().get(), "one", About(1), changes, Tree()));
+  Share(Add("one"));
+  EXPECT_EQ(Found("stays"), "first");
+  EXPECT_EQ(Found("grows"), "1st");
+  const MergeBase base = Base();
+  for (const char* path : {"goes", "dir/goes"}) {
+    const auto found = base.Find(path);
+    ASSERT_TRUE(found) << path;
+    EXPECT_EQ(found->entry->mode, 0U) << path;
+  }
+}
 }  // namespace
 }  // namespace native_runner

@@ -46,6 +46,19 @@ TEST_F(SpotViewTest, TellsOfAnAbsenceOnlyByADirectoryThatIsThereNow) {
   EXPECT_TRUE(Has(&view, "d/two"));
 }
 
+TEST_F(SpotViewTest, ADirectoryThatWasRemovedSinceItWasOpenedHoldsNothing) {
+  fs::create_directories(tree_.Path("d/below"));
+  const ScannedTree tree = Opened();
+  const auto open = tree.Open("d");
+  ASSERT_TRUE(open);
+  ASSERT_TRUE(open.value().Names());
+  EXPECT_EQ(open.value().Names().value().size(), 1U);
+  fs::remove_all(tree_.Path("d"));
+  const auto names = open.value().Names();
+  ASSERT_TRUE(names) << names.error().message;
+  EXPECT_TRUE(names.value().empty());
+}
+
 TEST_F(SpotViewTest, SeesADirectoryThatIsMadeAfterItWasAskedFor) {
   const ScannedTree tree = Opened();
   SpotView view(tree);
