@@ -406,6 +406,32 @@ describeBackends("a merge", (openTransaction, backend) => {
     await runner.close();
   });
 
+  // A copy does not see what the others commit.
+  test.runIf(backend === "overlay")(
+    "keeps our own file where a branch has removed the host's, which we had only seen",
+    async () => {
+      const { transaction, workspace, runner } = await openTransaction(twenty());
+      const [other, maker, remover] = await transaction.fork({ count: 3 });
+      if (!other || !maker || !remover) throw new Error("three forks");
+      await run(transaction, "echo ours > new");
+      await run(maker, "echo the maker > new");
+      await maker.commit();
+      await run(other, "echo other > new");
+      expect(await transaction.merge(other, { onConflict: "ours" })).toMatchObject({
+        conflicts: [{ path: "new" }],
+      });
+      await pastTick();
+      expect((await run(remover, "cat new")).out).toBe("the maker");
+      await run(remover, "rm new; echo 1 > removed");
+      expect((await transaction.merge(remover)).merged).toEqual(["removed"]);
+      expect((await run(transaction, "cat new")).out).toBe("ours");
+      // The host's is still not ours to replace.
+      await expect(transaction.commit()).rejects.toMatchObject({ paths: ["new"] });
+      expect(readFileSync(join(workspace, "new"), "utf8")).toBe("the maker\n");
+      await runner.close();
+    },
+  );
+
   test("after an undo starts from what the commit had left on the host when both parted", async () => {
     const { transaction, runner } = await openTransaction(twenty());
     await run(transaction, "echo 1 > made; rm other.txt");
