@@ -353,7 +353,8 @@ export interface Transaction extends NativeRunner, AsyncDisposable {
    * changed any of the paths too; with `merge` also with `reasons`; ERR_TRANSACTION_PROTECTED if a path is protected;
    * ERR_TRANSACTION_UNEXPECTED if a change differs from `expected`. In all these cases nothing was changed.
    * TypeError for a path outside the workspace, and for `contents` of a path that is not a committed file;
-   * {@link SandboxError} ERR_SANDBOX_SETUP if the file system refuses, for example for lack of space;
+   * {@link SandboxError} ERR_SANDBOX_SETUP if the file system refuses, for example for lack of space, or if others
+   * have changed files meanwhile so that it could not be taken back whole: then `fix` names where the old files are;
    * ERR_SANDBOX_CLOSED after it was closed.
    */
   commit(options?: CommitOptions): Promise<CommitReport>;

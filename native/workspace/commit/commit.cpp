@@ -104,6 +104,16 @@ CommitEnd Failed(Error why) {
   return end;
 }
 
+// The first time that it is told; afterwards TornCommit.
+Error TornNow(Journal::Kind kind, const std::string& path) {
+  Error error = TornCommit();
+  const char* const what = kind == Journal::Kind::kUndo ? "undo" : "commit";
+  error.message = "the " + std::string(what) +
+                  " could not be taken back whole: somebody else has " + "changed " + path +
+                  " meanwhile";
+  return error;
+}
+
 // Takes a plan back that can't be done.
 CommitEnd GiveUp(const CommitDirectory& directory, const Sites& sites, const Journal& plan,
                  NotDone why) {
@@ -122,7 +132,8 @@ CommitEnd GiveUp(const CommitDirectory& directory, const Sites& sites, const Jou
   end.touched = std::move(roll_back->taken_back);
   AddEmptied(plan, &end.touched);
   if (!roll_back->torn.empty()) {
-    end.failed = TornCommit();
+    end.is_torn = true;
+    end.failed = TornNow(plan.kind, roll_back->torn.front());
     end.conflicts = std::move(roll_back->torn);
   }
   return end;

@@ -36,8 +36,10 @@ namespace native_runner {
 
 // The result of a commit or an undo.
 struct CommitEnd {
-  // nullopt: it was done. Otherwise nothing has changed, and this is the reason.
+  // nullopt: it was done. Otherwise nothing has changed, unless it is torn, and this is the reason.
   std::optional<Error> failed;
+  // Neither done nor taken back whole, since another process has changed files in between.
+  bool is_torn = false;
   std::vector<std::string> conflicts;  // the paths, if another process has caused `failed`
   // Operations that were done, or begun and taken back: the host's files have another ctime.
   std::vector<Operation> touched;

@@ -301,7 +301,7 @@ Result<Transaction::CommitResult> Transaction::CommitEnded(const Trees& trees,
     result.committed = std::move(told);
     return result;
   }
-  if (end.conflicts.empty()) return *end.failed;
+  if (end.conflicts.empty() || end.is_torn) return *end.failed;
   const auto is_other = [&end](const Change& change) {
     return std::find(end.conflicts.begin(), end.conflicts.end(), change.path) ==
            end.conflicts.end();
@@ -329,7 +329,7 @@ Result<std::vector<std::string>> Transaction::Undo() {
   if (!end.failed) ForgetUndone(directory_.descriptor());
   static_cast<void>(TidyCheckpoints(directory_.descriptor()));
   static_cast<void>(Mount());
-  if (!end.conflicts.empty()) return std::move(end.conflicts);
+  if (!end.conflicts.empty() && !end.is_torn) return std::move(end.conflicts);
   if (end.failed) return std::move(*end.failed);
   return std::vector<std::string>();
 }

@@ -358,6 +358,33 @@ TEST_P(CommitRaceTest, NothingOfTheHostsIsLost) {
   EXPECT_GT(failed, 0);
 }
 
+// Whoever calls learns that it is torn, and not of a conflict alone, which would have changed
+// nothing.
+TEST(CommitTornTest, IsToldIfADirectoryWasMovedAway) {
+  int torn = 0;
+  int whole = 0;
+  for (int step = 1; step < kMostSteps; step += StepsApart(1)) {
+    const ChangedProject project;
+    const auto commit = [&] {
+      const CommitEnd end = project.Commit(PathFilter(), project.ledger());
+      const bool is_told = end.is_torn && end.failed && !end.failed->fix.empty() &&
+                           end.failed->message.find("dir") != std::string::npos;
+      _exit(is_told ? 2 : end.failed ? 1 : 0);
+    };
+    const Overlay& at = project.overlay();
+    const Stepped stepped =
+        RunToStep(commit, step, [&](pid_t) { fs::rename(at.Host("dir"), at.Host("moved")); });
+    if (!stepped.is_traced) GTEST_SKIP() << "no process can be traced here";
+    if (!stepped.was_reached) break;
+    ASSERT_TRUE(WIFEXITED(stepped.status)) << step;
+    const bool is_torn = project.Has("commit/torn");
+    ASSERT_EQ(WEXITSTATUS(stepped.status) == 2, is_torn) << step;
+    (is_torn ? torn : whole) += 1;
+  }
+  EXPECT_TRUE(torn > 0 || StepsApart(1) > 1);
+  EXPECT_GT(whole, 0);
+}
+
 void Replace(const Overlay& at, const char* name) {
   at.Put("tmp~", "edited");
   fs::rename(at.Host("tmp~"), at.Host(name));
