@@ -753,7 +753,12 @@ class MergeBase::Finder {
     const auto is = [](const Had& one) {
       return [&one](const Had& other) { return AreSame(one, other); };
     };
-    if (std::any_of(all->begin(), all->end(), is(had))) return;
+    const auto same = std::find_if(all->begin(), all->end(), is(had));
+    if (same != all->end()) {
+      // What a state had of its own is no less known for what the host had later.
+      if (!had.is_hosts) *same = had;
+      return;
+    }
     if (!all->empty()) {
       const std::vector<Had> before = Run(common);
       if (before.size() == 1 && AreSame(before.front(), had)) return;

@@ -432,6 +432,21 @@ describeBackends("a merge", (openTransaction, backend) => {
     },
   );
 
+  test("knows what both had of their own, though a commit of it was undone", async () => {
+    const { transaction, runner } = await openTransaction(twenty());
+    const one = await transaction.fork();
+    await run(transaction, "echo 1 > dir/new");
+    const other = await transaction.fork();
+    await other.commit();
+    await run(one, "echo 1 > aside");
+    for (const each of [other, transaction]) await each.merge(one);
+    await other.undo();
+    await run(other, "echo 2 > dir/new");
+    await run(transaction, "rm -r dir");
+    await expect(transaction.merge(other)).rejects.toMatchObject({ paths: ["dir/new"] });
+    await runner.close();
+  });
+
   test("after an undo starts from what the commit had left on the host when both parted", async () => {
     const { transaction, runner } = await openTransaction(twenty());
     await run(transaction, "echo 1 > made; rm other.txt");
