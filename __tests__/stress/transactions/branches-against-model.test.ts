@@ -382,10 +382,10 @@ class Workspace {
     for (const path of new Set([...was.keys(), ...from.tree.keys()])) {
       const our = was.get(path) ?? kNever;
       const their = from.tree.get(path) ?? kNever;
-      // What the other has never had is removed.
+      // What the other has never had is removed, as others may have removed it whom the other knows.
       const isRemoved = their.edit === kNever.edit && our.edit.content !== undefined;
-      const entry = isRemoved ? this.#edited(joined(our.edit, our, their), true) : undefined;
-      branch.tree.set(path, entry ?? this.#taken(joined(their.edit, our, their)));
+      const entry = joined(isRemoved ? our.edit : their.edit, our, their);
+      branch.tree.set(path, this.#taken(isRemoved ? this.#edited(entry, true) : entry));
     }
   }
 
