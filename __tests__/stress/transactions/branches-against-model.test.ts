@@ -32,23 +32,13 @@ const kPaths = ["a", "b", "c", "d/x", "d/y", "d/e/z", "new", "d/new", "m/one", "
 
 /** An edit: its content, or none where it has removed `content`. Each has a number of its own. */
 type Edit = { id: number; content: string | undefined; removed?: string };
-/** What a path is in one tree, and all edits that it has seen; those of `overruled` have not led there. */
-type Entry = { edit: Edit; known: ReadonlySet<number>; overruled: ReadonlySet<number> };
+/** What a path is in one tree, and all edits that led there. */
+type Entry = { edit: Edit; known: ReadonlySet<number> };
 type Tree = Map<string, Entry>;
 /** By path, the one line of each file. */
 type View = Map<string, string>;
 
-const kNone: ReadonlySet<number> = new Set();
-const kNever: Entry = { edit: { id: 0, content: undefined }, known: kNone, overruled: kNone };
-
-const ledThere = ({ known, overruled }: Entry) => [...known].filter((id) => !overruled.has(id));
-
-/** An edit with all that both entries have seen; without `overruled`, both have led there. */
-function joined(edit: Edit, one: Entry, other: Entry, overruled?: Entry): Entry {
-  const known = new Set([...one.known, ...other.known]);
-  const led = new Set([one, other].flatMap((each) => (each === overruled ? [] : ledThere(each))));
-  return { edit, known, overruled: new Set([...known].filter((id) => !led.has(id))) };
-}
+const kNever: Entry = { edit: { id: 0, content: undefined }, known: new Set() };
 
 const viewOf = (tree: Tree): View =>
   new Map([...tree].flatMap(([path, { edit }]) => (edit.content ? [[path, edit.content]] : [])));
@@ -160,7 +150,7 @@ class Workspace {
       : { id, content: `edit-${id}` };
     if (edit.content !== undefined) this.#contents.set(edit.content, edit);
     if (edit.removed !== undefined) this.#removals.set(id, edit.removed);
-    return { ...before, edit, known: new Set([...before.known, id]) };
+    return { edit, known: new Set([...before.known, id]) };
   }
 
   #putOnHost(path: string): void {
@@ -183,7 +173,7 @@ class Workspace {
       if (was.edit.content === is) continue;
       const source = from.get(path) ?? kNever;
       expect(source.edit.content, `${who}: ${path}: ${this.#told()}`).toBe(is);
-      tree.set(path, joined(source.edit, was, source));
+      tree.set(path, { edit: source.edit, known: new Set([...was.known, ...source.known]) });
     }
   }
 
@@ -195,7 +185,7 @@ class Workspace {
     const removed = old.edit.removed;
     if (removed === undefined || this.#moot.has(old.edit.id)) return true;
     const id = Number(removed.slice("edit-".length));
-    if (!by.known.has(id) || by.overruled.has(id)) return true;
+    if (!by.known.has(id)) return true;
     const same = this.#sameRemovals.find((each) => each.has(old.edit.id)) ?? [old.edit.id];
     return [...same].some((each) => by.known.has(each));
   }
@@ -207,12 +197,11 @@ class Workspace {
   }
 
   /** A branch has taken a removal over: it is the same as those of that file which it knows. */
-  #taken(entry: Entry): Entry {
-    const { edit, known } = entry;
+  #taken({ edit, known }: Entry): Entry {
     const { removed } = edit;
     const same = [...known].filter((id) => this.#removals.get(id) === removed);
     if (removed !== undefined) this.#areSame([edit.id, ...same]);
-    return entry;
+    return { edit, known };
   }
 
   #areSame(removals: number[]): void {
@@ -244,10 +233,8 @@ class Workspace {
       const isOnHost = leaves.edit.id === this.#hostTree.get(path)?.edit.id;
       const isLeft = isDecided || isHosts || this.#mayReplace(leaves, takes);
       expect(isLeft || isOnHost, why).toBe(true);
-      // Who decides for a side has seen the other, and has not gone on from it.
-      const overruled =
-        isDecided && leaves.edit.content !== takes.edit.content ? leaves : undefined;
-      merged.set(path, this.#taken(joined(takes.edit, takes, isLeft ? leaves : takes, overruled)));
+      const known = new Set([...takes.known, ...(isLeft ? leaves.known : [])]);
+      merged.set(path, this.#taken({ edit: takes.edit, known }));
     }
     return merged;
   }
@@ -382,9 +369,10 @@ class Workspace {
     for (const path of new Set([...was.keys(), ...from.tree.keys()])) {
       const our = was.get(path) ?? kNever;
       const their = from.tree.get(path) ?? kNever;
+      const known = new Set([...our.known, ...their.known]);
       // What the other has never had is removed, as others may have removed it whom the other knows.
       const isRemoved = their.edit === kNever.edit && our.edit.content !== undefined;
-      const entry = joined(isRemoved ? our.edit : their.edit, our, their);
+      const entry = { edit: isRemoved ? our.edit : their.edit, known };
       branch.tree.set(path, this.#taken(isRemoved ? this.#edited(entry, true) : entry));
     }
   }
@@ -400,7 +388,7 @@ class Workspace {
       expect(is, why).toBe(our.edit.content);
       expect(this.#isAsBegun(path, host, our) || this.#mayReplace(host, our), why).toBe(true);
       replaced.set(path, host);
-      this.#hostTree.set(path, joined(our.edit, host, our));
+      this.#hostTree.set(path, { edit: our.edit, known: new Set([...host.known, ...our.known]) });
     }
     // A commit of nothing leaves the one before to be undone.
     if (replaced.size > 0) branch.replaced = replaced;
@@ -517,8 +505,9 @@ class Workspace {
         for (const [path, their] of from.tree) {
           const our = branch.tree.get(path) ?? kNever;
           if (our.edit.content !== their.edit.content) continue;
+          const known = new Set([...our.known, ...their.known]);
           this.#agreed(our, their);
-          branch.tree.set(path, this.#taken(joined(our.edit, our, their)));
+          branch.tree.set(path, this.#taken({ edit: our.edit, known }));
         }
       }
     } else if (act === "adopt" && from) {

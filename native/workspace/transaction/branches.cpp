@@ -197,7 +197,8 @@ Result<MergeSide> Transaction::Seen() {
   auto root = DuplicateOf(workspace_->root.get());
   if (!root) return root.error();
   const Mounts mounts = copy_ ? Mounts::kEnter : Mounts::kStay;
-  return MergeSide{{}, workspace_, ScannedTree(std::move(*root), false, mounts), copy_.has_value()};
+  return MergeSide{
+      id(), {}, workspace_, ScannedTree(std::move(*root), false, mounts), copy_.has_value()};
 }
 
 Result<MergeSide> Transaction::SideOf(const Trees& trees) {
@@ -408,11 +409,13 @@ std::optional<Error> Transaction::Merge(Transaction& other, const MergeRequest& 
 
 // Before a commit, or an undo: what it replaces on the host is the base of merges with those that
 // have come from the same states.
-std::optional<Error> Transaction::KeepReplacedBy(const std::vector<std::string>& paths,
+std::optional<Error> Transaction::KeepReplacedBy(Journal::Kind kind,
+                                                 const std::vector<std::string>& paths,
                                                  const ScannedTree& host) const {
   TidyReplacedOf(false);
   if (!TidyBases(directory_.descriptor())) return std::nullopt;
-  return KeepReplaced(directory_.state_descriptor(), directory_.record().workspace, paths, host);
+  return KeepReplaced(directory_.state_descriptor(), directory_.record().workspace, paths, host,
+                      kind == Journal::Kind::kUndo ? id() : "");
 }
 
 // A copy has the host's files of when it was made where it has not changed them.

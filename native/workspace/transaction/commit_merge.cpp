@@ -370,7 +370,7 @@ std::optional<Error> Transaction::KeepBeforeUndo(const Trees& trees) const {
     paths.push_back(path);
     if (left && S_ISREG(left->mode)) files.push_back(path);
   }
-  if (auto error = KeepReplacedBy(paths, trees.lower)) return error;
+  if (auto error = KeepReplacedBy(Journal::Kind::kUndo, paths, trees.lower)) return error;
   if (!files.empty()) KeepForCopies(trees, files);
   return std::nullopt;
 }

@@ -194,11 +194,15 @@ class Planner {
     if (!found) return changed.count(path) != 0 && !IsLeftover(path, spot);
     // Of what both have come from, each may have gone back to the one from the other.
     if (!found->rivals.empty()) return true;
-    // Nor is it known what a change was made of that may be a conflict, or that the host has by now
-    // too: perhaps of what the host had since.
+    // Nor is it known what a change was made of, also one that the host has by now too: perhaps of
+    // what the host had since. Who has removed that has what was there before, and has changed it;
+    // but who has undone its commit has that again as it was.
+    const auto& undone_by = found->kept->about().origins;
+    const bool is_restored =
+        std::find(undone_by.begin(), undone_by.end(), side.id) != undone_by.end();
     const auto change = changed.find(path);
-    const bool is_open = change != changed.end() && change->second->conflict;
-    if (found->is_hosts && (is_open || side.as_host.contains(path))) return true;
+    const bool is_change = change != changed.end() && (change->second->conflict || !is_restored);
+    if (found->is_hosts && (is_change || side.as_host.contains(path))) return true;
     return !found->kept->IsAt(*found->entry, spot, NameOf(path));
   }
 

@@ -17,6 +17,7 @@ namespace native_runner {
 
 // One side of a merge: a transaction, as commands see its workspace. Movable.
 struct MergeSide {
+  std::string id;               // of the transaction
   std::vector<Change> changes;  // against the host; of a copy also what the host has by now too
   std::shared_ptr<const MountedWorkspace> kept;
   ScannedTree tree;

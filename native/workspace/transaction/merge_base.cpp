@@ -601,7 +601,8 @@ bool TidyBases(int directory) {
 }
 
 std::optional<Error> KeepReplaced(int state, const std::string& workspace,
-                                  const std::vector<std::string>& paths, const ScannedTree& host) {
+                                  const std::vector<std::string>& paths, const ScannedTree& host,
+                                  const std::string& undone_by) {
   KeptPaths::Entries entries;
   SpotView at(host);
   for (const std::string& path : paths) {
@@ -613,7 +614,8 @@ std::optional<Error> KeepReplaced(int state, const std::string& workspace,
   if (!id) return id.error();
   const auto names = KeptNames(state, kReplaced);
   if (!names) return names.error();
-  const KeptPaths::About about{NextTime(names.value()), workspace, {}, {}, kMostReplaced};
+  KeptPaths::About about{NextTime(names.value()), workspace, {}, {}, kMostReplaced};
+  if (!undone_by.empty()) about.origins.push_back(undone_by);
   const std::string name = TextOf({about.created_ns, id.value()});
   const std::string staged = Inside(kReplaced, kNewKept + name);
   auto error = WriteNew(state, kReplaced, name, about, entries, host);

@@ -41,10 +41,12 @@ class KeptPaths {
   static constexpr std::uint64_t kMostBytes = std::uint64_t{128} << 20U;
 
   struct About {
-    std::uint64_t created_ns = 0;           // CLOCK_REALTIME
-    std::string workspace;                  // whose paths they are
-    PathFilter scope;                       // of other paths nothing is known
-    std::vector<std::string> origins;       // ids of bases and checkpoints it has come from
+    std::uint64_t created_ns = 0;  // CLOCK_REALTIME
+    std::string workspace;         // whose paths they are
+    PathFilter scope;              // of other paths nothing is known
+    // Ids of bases and checkpoints it has come from; of what an undo has replaced, of the
+    // transaction that has undone its commit.
+    std::vector<std::string> origins;
     std::uint64_t most_bytes = UINT64_MAX;  // of all contents; not kept
   };
 
@@ -141,10 +143,12 @@ bool TidyBases(int directory);
 //     TIME-ID/       what was there before TIME: see KeptPaths
 //     new-TIME-ID/   one that was being written
 //
-// Keeps what `host` has at these paths. `state` is open for reading. kSetup where the file system
-// refuses: a merge would take what is committed for unchanged.
+// Keeps what `host` has at these paths. `state` is open for reading. `undone_by`: the transaction
+// that undoes its commit, and so has what is kept as its own changes again. kSetup where the file
+// system refuses: a merge would take what is committed for unchanged.
 std::optional<Error> KeepReplaced(int state, const std::string& workspace,
-                                  const std::vector<std::string>& paths, const ScannedTree& host);
+                                  const std::vector<std::string>& paths, const ScannedTree& host,
+                                  const std::string& undone_by = "");
 bool HasReplaced(int state);
 // All paths at which commits and undos have replaced something.
 Result<std::set<std::string>> ReplacedPaths(int state, const std::string& workspace);

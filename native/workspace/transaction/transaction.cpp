@@ -285,7 +285,9 @@ Result<Transaction::CommitResult> Transaction::CommitEnded(const Trees& trees,
   std::vector<Change> told = WithoutParts(result.committed, parts.value());
   PairRenames(trees.upper, trees.lower, &told);
   DescribeParts(result.committed, parts.value(), &told, &result.digests);
-  if (auto error = KeepReplacedBy(PathsOf(result.committed), trees.lower)) return *error;
+  if (auto error = KeepReplacedBy(Journal::Kind::kCommit, PathsOf(result.committed), trees.lower)) {
+    return *error;
+  }
   if (auto error = Prepare(trees, told, &result.digests)) return *error;
   KeepBeforeCommit(trees, result.committed);
   const CommitEnd end = CommitChanges(

@@ -222,7 +222,7 @@ class Transaction {
   Result<MergeBase> BaseWith(const Transaction& other) const;
   std::optional<Error> Settle(const MergeToSettle& merged, int from) const;
   void SettleLeft();
-  std::optional<Error> KeepReplacedBy(const std::vector<std::string>& paths,
+  std::optional<Error> KeepReplacedBy(Journal::Kind kind, const std::vector<std::string>& paths,
                                       const ScannedTree& host) const;
   Result<std::set<std::string>> ReplacedSinceCopied() const;
   void TidyReplacedOf(bool without_own) const;

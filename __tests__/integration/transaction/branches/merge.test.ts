@@ -407,26 +407,26 @@ describeBackends("a merge", (openTransaction, backend) => {
   });
 
   // A copy does not see what the others commit.
-  test.runIf(backend === "overlay")(
-    "keeps our own file where a branch has removed the host's, which we had only seen",
-    async () => {
+  test.runIf(backend === "overlay").each([
+    ["another one", "ours"],
+    ["the same one", "the maker"],
+  ])(
+    "is in conflict where a branch has removed what the host has since, and we have %s",
+    async (_, mine) => {
       const { transaction, workspace, runner } = await openTransaction(twenty());
-      const [other, maker, remover] = await transaction.fork({ count: 3 });
-      if (!other || !maker || !remover) throw new Error("three forks");
-      await run(transaction, "echo ours > new");
+      const [maker, remover] = await transaction.fork({ count: 2 });
+      if (!maker || !remover) throw new Error("two forks");
+      await run(transaction, `echo ${mine} > new`);
       await run(maker, "echo the maker > new");
       await maker.commit();
-      await run(other, "echo other > new");
-      expect(await transaction.merge(other, { onConflict: "ours" })).toMatchObject({
-        conflicts: [{ path: "new" }],
-      });
       await pastTick();
       expect((await run(remover, "cat new")).out).toBe("the maker");
       await run(remover, "rm new; echo 1 > removed");
-      expect((await transaction.merge(remover)).merged).toEqual(["removed"]);
-      expect((await run(transaction, "cat new")).out).toBe("ours");
-      // The host's is still not ours to replace.
-      await expect(transaction.commit()).rejects.toMatchObject({ paths: ["new"] });
+      await expect(transaction.merge(remover)).rejects.toMatchObject({ paths: ["new"] });
+      expect((await transaction.merge(remover, { onConflict: "ours" })).merged).toEqual([
+        "removed",
+      ]);
+      expect((await run(transaction, "cat new")).out).toBe(mine);
       expect(readFileSync(join(workspace, "new"), "utf8")).toBe("the maker\n");
       await runner.close();
     },
