@@ -35,7 +35,7 @@ class MergePlanTest : public testing::Test {
         Descriptor(open(place_.Path(name).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)), true);
   }
   MergeSide Side(const std::string& name, const std::vector<std::string>& paths) const {
-    MergeSide side{{}, nullptr, Tree(name)};
+    MergeSide side{name, {}, nullptr, Tree(name)};
     for (const std::string& path : paths) {
       const auto now = SpotOf(side.tree, path);
       const auto before = SpotOf(Tree("host"), path);
