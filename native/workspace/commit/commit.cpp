@@ -104,12 +104,12 @@ CommitEnd Failed(Error why) {
   return end;
 }
 
-// The first time that it is told; afterwards TornCommit.
+// The error of the commit or undo itself; that of each later one is TornCommit.
 Error TornNow(Journal::Kind kind, const std::string& path) {
   Error error = TornCommit();
   const char* const what = kind == Journal::Kind::kUndo ? "undo" : "commit";
   error.message = "the " + std::string(what) +
-                  " could not be taken back whole: somebody else has " + "changed " + path +
+                  " could not be taken back whole: somebody else has changed " + path +
                   " meanwhile";
   return error;
 }

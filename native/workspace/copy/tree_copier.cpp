@@ -20,12 +20,19 @@
 namespace native_runner {
 namespace {
 
-constexpr int kMostCopies = 5;                              // of what is replaced again and again
+constexpr int kMostCopies = 5;   // of a file that is replaced again and again
+constexpr int kMostRounds = 50;  // of the directories that were replaced since they were copied
 constexpr std::size_t kMostNames = std::size_t{64} << 10U;  // XATTR_LIST_MAX in Linux
 
 Error Failed(const std::string& path, const char* call, int number = errno) {
   const std::string shown = path.empty() ? "." : path;
   return Error{ErrorCode::kSetup, shown + ": " + call + ": " + std::strerror(number), ""};
+}
+
+// To go on would be to tell of what a directory never was.
+Error KeepsChanging(const std::string& path) {
+  return Error{ErrorCode::kSetup, path + ": commands replace it faster than it can be copied",
+               "fork with `quiesce: true`, which waits until no command runs"};
 }
 
 bool IsAtOrBelow(const PathSet& paths, std::string_view path) {
@@ -92,9 +99,10 @@ std::optional<Error> TreeCopier::Copy(const ScannedTree& from, int to, const Pat
   if (fstat(from.root(), &top) != 0) return Failed("", "fstat");
   made_.push_back({"", top});
   TRY(EnterFrom(from, 0));
-  for (int left = kMostCopies; gone_ == Gone::kIsPassedOver && left > 0; --left) {
+  for (int left = kMostRounds; gone_ == Gone::kIsPassedOver; --left) {
     const PathSet replaced = Replaced(from);
     if (replaced.empty()) break;
+    if (left == 0) return KeepsChanging(*replaced.begin());
     Forget(replaced);
     const std::size_t first = made_.size();
     for (const std::string& path : replaced)

@@ -34,7 +34,7 @@ class TreeCopier {
   // All of `from` into the directory `to`, which is open for reading, empty, and gets the top's
   // attributes too. Files at the paths `empty` are made with all but their contents, for a caller
   // who writes others; those with several names are copied whole. kSetup, naming the path, where
-  // something can't be read or made.
+  // something can't be read or made, or is a directory that is replaced faster than it is copied.
   std::optional<Error> Copy(const ScannedTree& from, int to, const PathSet& empty = {});
 
  private:

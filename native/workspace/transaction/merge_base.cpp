@@ -757,7 +757,7 @@ class MergeBase::Finder {
     };
     const auto same = std::find_if(all->begin(), all->end(), is(had));
     if (same != all->end()) {
-      // What a state had of its own is no less known for what the host had later.
+      // A state's own entry counts more than what the host had, which may have changed since.
       if (!had.is_hosts) *same = had;
       return;
     }

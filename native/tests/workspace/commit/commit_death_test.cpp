@@ -358,8 +358,7 @@ TEST_P(CommitRaceTest, NothingOfTheHostsIsLost) {
   EXPECT_GT(failed, 0);
 }
 
-// Whoever calls learns that it is torn, and not of a conflict alone, which would have changed
-// nothing.
+// The caller learns that the commit is torn: a conflict would say that nothing has changed.
 TEST(CommitTornTest, IsToldIfADirectoryWasMovedAway) {
   int torn = 0;
   int whole = 0;

@@ -315,6 +315,37 @@ TEST_F(CopyRollbackTest, KnowsAfterADeathInAMergeWhatWasMerged) {
   EXPECT_GT(not_begun, 10 / StepsApart(3));
 }
 
+// A conflict would say that nothing has changed.
+TEST_F(CopyRollbackTest, TellsOfATornCommitAndOfNoConflict) {
+  CommitRequest request;
+  request.paths = std::move(PathFilter::Of({"dir/new"}).value());
+  constexpr int kTorn = 2;
+  int torn = 0;
+  int others = 0;
+  for (int step = 1; step < kMostSteps; step += StepsApart(1)) {
+    const Project project;
+    const Prepared prepared = Prepare(project);
+    const auto commit = [&] {
+      auto opened = Transaction::Resume(project.Options(), prepared.id);
+      if (!opened) _exit(1);
+      const auto committed = (*opened)->Commit(request);
+      const bool is_told =
+          !committed && committed.error().message.find("taken back whole") != std::string::npos;
+      _exit(is_told ? kTorn : 0);
+    };
+    const Stepped stepped = RunToStep(
+        commit, step, [&](pid_t) { fs::rename(project.at.Host("dir"), project.at.Host("moved")); });
+    if (!stepped.is_traced) GTEST_SKIP() << "no process can be traced here";
+    if (!stepped.was_reached) break;
+    ASSERT_TRUE(WIFEXITED(stepped.status)) << step;
+    const bool is_torn = project.at.place().Has("transactions/" + prepared.id + "/commit/torn");
+    ASSERT_EQ(WEXITSTATUS(stepped.status) == kTorn, is_torn) << step;
+    (is_torn ? torn : others) += 1;
+  }
+  EXPECT_TRUE(torn > 0 || StepsApart(1) > 1);
+  EXPECT_GT(others, 0);
+}
+
 // Both have come from the checkpoint, whether the one is there again or not.
 TEST_F(CopyRollbackTest, KnowsAfterADeathInARollbackWhatItHasInCommon) {
   int done = 0;

@@ -390,5 +390,6 @@ TEST_F(MergeBaseTest, KeepsWhatIsThereByThen) {
     EXPECT_EQ(found->entry->mode, 0U) << path;
   }
 }
+
 }  // namespace
 }  // namespace native_runner
