@@ -409,7 +409,6 @@ export class WorkspaceTransaction extends SessionRunner implements Transaction {
 
   /** @throws (rejects) TransactionError if there is none. */
   async #awaitRoom(): Promise<void> {
-    await this.#looking; // which lets itself into directories that keep their owner out
     await this.#sweeping;
     await this.#space?.expectNotFull();
     await this.#becomeReady(this.#turns.asked());
@@ -418,7 +417,6 @@ export class WorkspaceTransaction extends SessionRunner implements Transaction {
   /** See {@link SpaceBound.expectRoom}. */
   async #expectRoom(adds: RoomNeeded): Promise<void> {
     if (this.#space === undefined) return;
-    await this.#looking;
     await this.#sweeping;
     await this.#space.expectRoom(adds);
   }

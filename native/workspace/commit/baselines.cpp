@@ -35,15 +35,16 @@ class Look {
         seen_(seen),
         unseen_(unseen) {}
 
-  std::optional<Error> Run() {
+  Result<bool> Run() {
     NoteTop();
     while (!error_ && !waiting_.empty()) {
       const Place place = std::move(waiting_.back());
       waiting_.pop_back();
       LookInto(place);
     }
-    if (!error_) ForgetShown();
-    return std::move(error_);
+    if (error_) return std::move(*error_);
+    if (is_whole_) ForgetShown();
+    return is_whole_;
   }
 
  private:
@@ -76,6 +77,10 @@ class Look {
   void LookInto(Place place) {
     if (place.is_hidden) return LookBelow(place.path);
     const std::string& path = place.path;
+    if (upper_.KeepsOut(path)) {
+      is_whole_ = false;
+      return;
+    }
     const auto upper = Taken(upper_.OpenIfThere(path));
     if (!upper) return;
     if (!*upper) return;  // it has just gone
@@ -214,6 +219,7 @@ class Look {
   const std::set<std::string, std::less<>>& unseen_;
   std::vector<Place> waiting_;
   std::set<std::string, std::less<>> hidden_now_;
+  bool is_whole_ = true;
   std::optional<Error> error_;
 };
 
@@ -273,10 +279,10 @@ Result<bool> NoteHidden(const ScannedTree& upper, const ScannedTree& lower,
   return has_noted;
 }
 
-std::optional<Error> NoteBaselines(const ScannedTree& upper, const ScannedTree& lower,
-                                   std::uint64_t since_ns, Ledger* ledger,
-                                   std::set<std::string, std::less<>>* seen,
-                                   const std::set<std::string, std::less<>>& unseen) {
+Result<bool> NoteBaselines(const ScannedTree& upper, const ScannedTree& lower,
+                           std::uint64_t since_ns, Ledger* ledger,
+                           std::set<std::string, std::less<>>* seen,
+                           const std::set<std::string, std::less<>>& unseen) {
   return Look(upper, lower, since_ns, ledger, seen, unseen).Run();
 }
 

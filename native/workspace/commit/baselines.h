@@ -35,12 +35,13 @@ namespace native_runner {
 //
 // `seen`, if given, gets all paths that are in `upper` below directories of the host's. `unseen`:
 // paths at which commands may not have seen what the host has; there each baseline is suspect.
-// kSetup where something can't be read. The trees may change meanwhile. Any thread; as long as it
-// takes.
-std::optional<Error> NoteBaselines(const ScannedTree& upper, const ScannedTree& lower,
-                                   std::uint64_t since_ns, Ledger* ledger,
-                                   std::set<std::string, std::less<>>* seen = nullptr,
-                                   const std::set<std::string, std::less<>>& unseen = {});
+// Gives whether all of `upper` was read: where it opens no directory that keeps this user out
+// (WhereOpen), what such have is left for a later look. kSetup where something else can't be read.
+// The trees may change meanwhile. Any thread; as long as it takes.
+Result<bool> NoteBaselines(const ScannedTree& upper, const ScannedTree& lower,
+                           std::uint64_t since_ns, Ledger* ledger,
+                           std::set<std::string, std::less<>>* seen = nullptr,
+                           const std::set<std::string, std::less<>>& unseen = {});
 
 // Notes what the host has of what an opaque directory of the overlay's hides, before each of these
 // names is hidden by itself (NormalizeUpper), and so looks as if it had been removed only then.

@@ -95,10 +95,8 @@ std::optional<OpenedDirectory> LetIn(const ScannedDirectory& from, const std::st
   if (!is_shut) return std::nullopt;
   auto place = OpenBeneath(from.descriptor(), name, O_PATH, "open", Mounts::kStay);
   const mode_t mode = mine.mode & kModeBits;
-  if (!place || chmod(DescriptorPath(place->get()).c_str(), mode | S_IRUSR) != 0) {
-    return std::nullopt;
-  }
-  return OpenedDirectory(std::move(*place), mode);
+  if (!place) return std::nullopt;
+  return OpenedDirectory::Open(std::move(*place), mode, S_IRUSR);
 }
 
 Error ChangedMeanwhile(const std::string& path) {

@@ -82,7 +82,15 @@ class Walker {
     if (!rule_.recursive || type.value() != FileType::kDirectory) return std::nullopt;
     const auto entered = descent_.Enter(entry.name, kScandir);
     if (entered) return Begin();
-    return HasGone(entered.error()) ? std::nullopt : std::optional(At(entered.error()));
+    if (HasGone(entered.error()) || PassesOver(entered.error())) return std::nullopt;
+    return At(entered.error());
+  }
+
+  bool PassesOver(const FileError& error) {
+    const bool is_closed =
+        error.kind == FileError::Kind::kSystem && error.number == EACCES && rule_.has_closed;
+    if (is_closed) *rule_.has_closed = true;
+    return is_closed;
   }
 
   FileError At(FileError error) const {

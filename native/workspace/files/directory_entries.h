@@ -17,6 +17,8 @@ namespace native_runner {
 struct WalkRule {
   bool recursive = false;
   std::uint64_t most = 0;  // entries
+  // Given: a directory below the top that can't be read is passed over, and this becomes true.
+  bool* has_closed = nullptr;
 };
 
 // What is told of each entry: the directory that holds it, open; its name there and type as they

@@ -499,6 +499,7 @@ class Applier {
     if (mode != 0) like.mode = mode;
     if (path == ".") return Note(path, like);
     TRY_ASSIGN(const auto into, ParentOf(path));
+    if (!into) return std::nullopt;  // a command has removed it since, and what was in it
     const int at = into->descriptor();
     const std::string last(SplitPath(path).name);
     TRY_ASSIGN(const auto now, into->Look(last));
@@ -527,16 +528,17 @@ class Applier {
     return std::nullopt;
   }
 
-  // The directory that a path is in, made as theirs if there is none. The last one stays open, for
-  // those asked for on end lie together.
+  // The directory that a path is in, made as theirs if there is none; null: they have none either
+  // by now. The last one stays open, for those asked for on end lie together.
   Result<std::shared_ptr<const ScannedDirectory>> ParentOf(const std::string& path) {
     const std::string parent(SplitPath(InTree(path)).parent);
     if (held_ && held_->path == parent) return held_->directory;
     held_.reset();  // what was opened for it is shut before
-    if (!parent.empty()) {
-      TRY_ASSIGN(const Spot spot, SpotOf(tree_, parent));
-      const bool is_there = spot.node && spot.node->is_directory();
-      if (!is_there) TRY(Put(parent, 0));
+    TRY_ASSIGN(bool is_there, HasDirectory(parent));
+    if (!is_there) {
+      TRY(Put(parent, 0));
+      TRY_ASSIGN(is_there, HasDirectory(parent));
+      if (!is_there) return std::shared_ptr<const ScannedDirectory>();
     }
     held_.reset();
     TRY_ASSIGN(auto opened, tree_.OpenToChange(parent));
@@ -544,8 +546,14 @@ class Applier {
     return held_->directory;
   }
 
+  Result<bool> HasDirectory(const std::string& path) const {
+    TRY_ASSIGN(const Spot spot, SpotOf(tree_, path));
+    return spot.node && spot.node->is_directory();
+  }
+
   std::optional<Error> Write(const MergeRequest::File& file) {
     TRY_ASSIGN(const auto into, ParentOf(file.path));
+    if (!into) return Failed(file.path, "open", ENOENT);
     const int at = into->descriptor();
     const std::string_view name = SplitPath(InTree(file.path)).name;
     TRY_ASSIGN(const auto now, into->Look(std::string(name)));

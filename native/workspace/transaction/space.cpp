@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <map>
 #include <optional>
 #include <set>
@@ -44,8 +45,12 @@ class Measurement {
     const auto visit = [this](int parent, const NamedType& entry, const std::string& path) {
       return Visit(parent, entry.name, path);
     };
-    const WalkRule rule = {.recursive = true, .most = kMostEntries};
+    // To let its owner in for a moment would be in the way of whoever scans the transaction, and
+    // does the same.
+    bool has_closed = false;
+    const WalkRule rule = {.recursive = true, .most = kMostEntries, .has_closed = &has_closed};
     const auto walked = WalkTree(Beneath::Of(std::move(directory)), "", rule, visit);
+    if (has_closed) space_.is_whole = false;
     if (walked) return std::nullopt;
     const FileError& why = walked.error();
     if (why.kind == FileError::Kind::kSandbox) return why.sandbox;
@@ -67,17 +72,13 @@ class Measurement {
     if (path == "work") return std::optional<FileType>();  // the kernel's; it holds no contents
     constexpr int kFlags = O_PATH | O_NOFOLLOW | O_CLOEXEC;
     const Descriptor entry(openat(parent, name.c_str(), kFlags));
-    if (!entry.valid()) return std::optional<FileType>();  // it has been removed
+    if (!entry.valid()) {
+      if (errno == EACCES) space_.is_whole = false;  // the directory may be listed, no more
+      return std::optional<FileType>();              // else it has been removed
+    }
     auto node = NodeOf(entry.get());
     if (!node) return std::optional<FileType>();
     AddNode(*node, path);
-    // To let its owner in for a moment would be in the way of whoever scans the transaction, and
-    // does the same.
-    constexpr mode_t kLooks = S_IRUSR | S_IXUSR;
-    if (S_ISDIR(node->mode) && (node->mode & kLooks) != kLooks && geteuid() != 0) {
-      space_.is_whole = false;
-      return std::optional<FileType>();
-    }
     return std::optional(FileTypeOf(node->mode));
   }
 

@@ -74,21 +74,21 @@ std::optional<Error> Transaction::LookAt(const Trees& trees) {
   std::set<std::string, std::less<>> seen;
   const std::size_t known = ledger_.baselines.size();
   const std::uint64_t since = std::max(opened_ns_, entered == 0 ? begun : entered);
-  if (auto error =
-          NoteBaselines(trees.upper, trees.lower, since, &ledger_, &seen, fresh_->pinned())) {
-    workspace_->entered_ns = entered == 0 ? begun : entered;
-    return error;
-  }
+  const auto is_whole =
+      NoteBaselines(trees.upper, trees.lower, since, &ledger_, &seen, fresh_->pinned());
+  const bool is_done = is_whole && is_whole.value();
+  if (!is_done) workspace_->entered_ns = entered == 0 ? begun : entered;  // for the next look
+  if (!is_whole) return is_whole.error();
   bool is_other = ledger_.baselines.size() != known;
   if (is_other) KeepNewTexts(trees, since);
   // While something runs, a missing name may be in the middle of a rename.
-  if (!was_busy && !is_busy() && workspace_->entered_ns == 0) {
+  if (is_done && !was_busy && !is_busy() && workspace_->entered_ns == 0) {
     is_other |= std::erase_if(ledger_.baselines, [&](const auto& each) {
                   return seen.find(each.first) == seen.end() &&
                          !IsHiddenFromAbove(trees.upper, each.first, seen);
                 }) != 0;
   }
-  ledger_.looked_ns = std::max(opened_ns_, begun);
+  if (is_done) ledger_.looked_ns = std::max(opened_ns_, begun);
   // On a full disk it can't be kept, and changes are reported nevertheless. After a resume the
   // earlier ledger reports more conflicts, never fewer.
   is_kept_ = (is_kept_ && !is_other) || !directory_.KeepLedger(ledger_);
@@ -97,11 +97,13 @@ std::optional<Error> Transaction::LookAt(const Trees& trees) {
 
 std::optional<Error> Transaction::Look() {
   std::unique_lock lock(mutex_);
-  const auto trees = OpenTrees();
-  if (!trees) return trees.error();
-  auto error = LookAt(trees.value());
+  TRY_ASSIGN(auto trees, OpenTrees());
+  // The next command may run already: it sees no mode but its own.
+  TRY_ASSIGN(auto open, trees.upper.WhereOpen());
+  trees.upper = std::move(open);
+  auto error = LookAt(trees);
   lock.unlock();
-  if (!error && !copy_) fresh_->Watch(trees.value().lower);
+  if (!error && !copy_) fresh_->Watch(trees.lower);
   return error;
 }
 
@@ -183,7 +185,7 @@ std::optional<Error> Transaction::Refresh(const CommitEnd& end, const Trees& tre
   }
   const std::uint64_t since = WaitForTickOf(trees.lower.root(), end.changed_ns);
   std::set<std::string, std::less<>> seen;
-  if (auto error = NoteBaselines(trees.upper, trees.lower, since, &ledger_, &seen)) return error;
+  TRY(NoteBaselines(trees.upper, trees.lower, since, &ledger_, &seen));
   KeepNewTexts(trees, since);
   if (end.kind == Journal::Kind::kUndo) {
     SuspectOthers(end.touched, &ledger_);

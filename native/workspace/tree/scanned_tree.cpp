@@ -32,22 +32,24 @@ bool SetMode(int directory, mode_t mode) {
   return chmod(DescriptorPath(directory).c_str(), mode) == 0;
 }
 
+std::optional<mode_t> ModeOf(int place) {
+  struct statx status {};
+  if (statx(place, "", AT_EMPTY_PATH, STATX_MODE, &status) != 0) return std::nullopt;
+  return status.stx_mode & 07777U;
+}
+
 // One step down; a directory that is opened for it is added to `opened`.
 FileResult<Descriptor> EnterClosed(int parent, std::string_view name,
                                    std::vector<OpenedDirectory>* opened) {
   auto place = OpenIn(parent, name, O_PATH | O_DIRECTORY);
   if (!place) return place;
-  struct statx status {};
-  if (statx(place->get(), "", AT_EMPTY_PATH, STATX_MODE, &status) != 0) {
-    return Refused(kCall, errno);
-  }
-  const mode_t mode = status.stx_mode & 07777U;
-  const int at = place->get();
-  if ((mode & S_IRWXU) != S_IRWXU && geteuid() != 0) {
-    if (!SetMode(at, mode | S_IRWXU)) return Refused(kCall, errno);
-    opened->emplace_back(std::move(*place), mode);
-  }
-  return OpenIn(at, "");
+  const auto mode = ModeOf(place->get());
+  if (!mode) return Refused(kCall, errno);
+  if ((*mode & S_IRWXU) == S_IRWXU || geteuid() == 0) return OpenIn(place->get(), "");
+  auto let_in = OpenedDirectory::Open(std::move(*place), *mode, S_IRWXU);
+  if (!let_in) return Refused(kCall, errno);
+  opened->push_back(std::move(*let_in));
+  return OpenIn(opened->back().place(), "");
 }
 
 Error Failed(std::string_view what, const std::string& why) {
@@ -88,8 +90,15 @@ Node AsNode(const struct statx& status) {
 
 }  // namespace
 
+std::optional<OpenedDirectory> OpenedDirectory::Open(Descriptor place, mode_t mode, mode_t added) {
+  if (!SetMode(place.get(), mode | added)) return std::nullopt;
+  const mode_t opened = ModeOf(place.get()).value_or(mode | added);
+  return OpenedDirectory(std::move(place), mode, opened);
+}
+
 OpenedDirectory::~OpenedDirectory() {
-  if (place_.valid()) SetMode(place_.get(), mode_);
+  // A command that runs may have given it a mode of its own meanwhile.
+  if (place_.valid() && ModeOf(place_.get()) == opened_) SetMode(place_.get(), mode_);
 }
 
 Result<std::vector<NamedType>> ScannedDirectory::Entries() const {
@@ -157,6 +166,13 @@ FileResult<ScannedDirectory> ScannedTree::TryOpen(std::string_view path, int acc
   if (is_closed && opens_closed_) return OpenClosed(path);
   if (!opened) return opened.error();
   return ScannedDirectory(std::move(*opened));
+}
+
+bool ScannedTree::KeepsOut(std::string_view path) const {
+  if (opens_closed_) return false;
+  const auto place = OpenIn(root_.get(), path, O_PATH | O_DIRECTORY, mounts_);
+  if (!place) return IsRefused(place.error(), EACCES);
+  return faccessat(place.value().get(), ".", R_OK | X_OK, AT_EACCESS) != 0 && errno == EACCES;
 }
 
 Result<ScannedTree> ScannedTree::WhereOpen() const {

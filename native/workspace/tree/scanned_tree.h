@@ -32,17 +32,25 @@ struct Node : HostFile {
 Result<Node> NodeOf(int descriptor);
 
 // A directory, or a file, that keeps its owner out, let in as long as this lives; then its mode is
-// what it was.
+// what it was, unless somebody has given it another one meanwhile.
 class OpenedDirectory {
  public:
-  OpenedDirectory(Descriptor place, std::uint32_t mode) : place_(std::move(place)), mode_(mode) {}
+  // `place`: O_PATH. `mode`: what it has; `added`: the bits that it gets. nullopt: it can't be
+  // changed, as errno says.
+  static std::optional<OpenedDirectory> Open(Descriptor place, mode_t mode, mode_t added);
   ~OpenedDirectory();
   OpenedDirectory(OpenedDirectory&&) = default;
   OpenedDirectory& operator=(OpenedDirectory&&) = delete;
 
+  int place() const { return place_.get(); }
+
  private:
-  Descriptor place_;  // O_PATH
-  std::uint32_t mode_;
+  OpenedDirectory(Descriptor place, mode_t mode, mode_t opened)
+      : place_(std::move(place)), mode_(mode), opened_(opened) {}
+
+  Descriptor place_;
+  mode_t mode_;
+  mode_t opened_;  // what it got: the kernel may leave out S_ISGID
 };
 
 // A directory of a tree, open. Names that come from it are looked up in it, never by a path: what
@@ -84,6 +92,10 @@ class ScannedTree {
 
   int root() const { return root_.get(); }
   bool opens_closed() const { return opens_closed_; }
+
+  // True if `opens_closed` is not set and the mode of a directory, or of one on the way to it,
+  // keeps this user from reading what it has.
+  bool KeepsOut(std::string_view path) const;
 
   // The same tree, of which what keeps its owner out can't be read.
   Result<ScannedTree> WhereOpen() const;

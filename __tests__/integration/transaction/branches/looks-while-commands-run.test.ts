@@ -1,6 +1,6 @@
 /** What is told of a transaction while its commands make, move and remove directories. */
 
-import { mkdirSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 
@@ -59,6 +59,25 @@ describeBackends("while commands remove directories", (openTransaction) => {
     await end();
     const paths = (await transaction.changes()).map(({ path }) => path);
     expect(paths).toEqual(expect.arrayContaining(["begun", "stop"]));
+    await runner.close();
+  });
+
+  test("what a mode shuts is left alone until it is asked for, and no change is missed", async () => {
+    const workspace = hostsProject();
+    const { transaction, runner } = await openTransaction(workspace);
+    const shut = "for n in 0 1 2 3; do echo mine > hosts/$n/0; chmod 0 hosts/$n; done";
+    await run(transaction, shut);
+    await run(transaction, "echo mine > hosts-own");
+    writeFileSync(join(workspace, "hosts/1/0"), "hers\n");
+    const conflicts = (await transaction.changes()).filter(({ conflict }) => conflict);
+    expect(conflicts.map(({ path }) => path)).toEqual(["hosts/1/0"]);
+    const refused = { code: "ERR_TRANSACTION_CONFLICT" };
+    await expect(transaction.commit()).rejects.toMatchObject(refused);
+    await run(transaction, "chmod 755 hosts/*");
+    const { committed } = await transaction.commit({ paths: ["hosts/0", "hosts/2"] });
+    expect(committed.map(({ path }) => path)).toEqual(["hosts/0/0", "hosts/2/0"]);
+    expect(readFileSync(join(workspace, "hosts/0/0"), "utf8")).toBe("mine\n");
+    expect(readFileSync(join(workspace, "hosts/1/0"), "utf8")).toBe("hers\n");
     await runner.close();
   });
 

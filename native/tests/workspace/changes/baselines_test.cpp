@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <filesystem>
@@ -48,7 +49,8 @@ class BaselinesTest : public testing::Test {
     const auto upper = overlay_.UpperTree();
     const auto lower = overlay_.HostTree();
     const std::uint64_t begun = FileClock();
-    EXPECT_EQ(NoteBaselines(upper, lower, since, &ledger_), std::nullopt);
+    const auto is_whole = NoteBaselines(upper, lower, since, &ledger_);
+    EXPECT_TRUE(is_whole && is_whole.value());
     ledger_.looked_ns = begun;
   }
 
@@ -79,15 +81,40 @@ TEST_F(BaselinesTest, AStoppedLookNotesNoFileWithoutItsContents) {
   std::atomic<bool> is_stopped = true;
   {
     const StopScope scope(&is_stopped);
-    const auto error =
+    const auto noted =
         NoteBaselines(overlay_.UpperTree(), overlay_.HostTree(), FileClock(), &ledger_);
-    ASSERT_TRUE(error);
-    EXPECT_EQ(error->code, ErrorCode::kClosed);
+    ASSERT_FALSE(noted);
+    EXPECT_EQ(noted.error().code, ErrorCode::kClosed);
   }
   EXPECT_EQ(ledger_.baselines.count("a"), 0U);
   Look(FileClock());
   ASSERT_EQ(ledger_.baselines.count("a"), 1U);
   EXPECT_TRUE(ledger_.baselines.at("a").contents);
+}
+
+TEST_F(BaselinesTest, WhatKeepsItsOwnerOutStaysSoAndIsLeftForALaterLook) {
+  if (geteuid() == 0) GTEST_SKIP() << "no mode keeps root out";
+  const std::uint64_t since = Overlay::Tick();
+  overlay_.Change("a", "mine");
+  overlay_.Change("dir/x", "mine");
+  overlay_.Change("dir/y", "mine");
+  for (const mode_t mode : {0U, 0100U, 0400U}) {
+    ASSERT_EQ(chmod(overlay_.Upper("dir").c_str(), mode), 0);
+    const auto upper = overlay_.UpperTree().WhereOpen();
+    ASSERT_TRUE(upper);
+    const auto is_whole = NoteBaselines(upper.value(), overlay_.HostTree(), since, &ledger_);
+    ASSERT_TRUE(is_whole) << is_whole.error().message;
+    EXPECT_FALSE(is_whole.value());
+    EXPECT_EQ(ledger_.baselines.count("a"), 1U);
+    EXPECT_EQ(ledger_.baselines.count("dir/x"), 0U);
+    struct stat status {};
+    ASSERT_EQ(stat(overlay_.Upper("dir").c_str(), &status), 0);
+    EXPECT_EQ(status.st_mode & 07777U, mode);
+  }
+  Put("dir/x");
+  Look(since);
+  EXPECT_EQ(Conflicts(), Paths({"dir/x"}));
+  ASSERT_EQ(chmod(overlay_.Upper("dir").c_str(), 0755), 0);
 }
 
 struct Edit {

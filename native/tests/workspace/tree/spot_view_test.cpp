@@ -1,8 +1,10 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <filesystem>
 #include <string>
+#include <utility>
 
 #include "tests/workspace/support/tree.h"
 #include "workspace/tree/scanned_tree.h"
@@ -65,6 +67,28 @@ TEST_F(SpotViewTest, SeesADirectoryThatIsMadeAfterItWasAskedFor) {
   EXPECT_FALSE(Has(&view, "later/one"));
   fs::create_directories(tree_.Path("later/one"));
   EXPECT_TRUE(Has(&view, "later/one"));
+}
+
+// What a look at a transaction gives and takes back while commands run.
+TEST_F(SpotViewTest, AModeThatSomebodyGivesMeanwhileIsNotTakenBack) {
+  fs::create_directories(tree_.Path("d"));
+  const std::string path = tree_.Path("d");
+  const auto mode_of = [&path] {
+    struct stat status {};
+    EXPECT_EQ(stat(path.c_str(), &status), 0);
+    return status.st_mode & 07777U;
+  };
+  for (const mode_t given : {mode_t{0700}, mode_t{0755}}) {
+    ASSERT_EQ(chmod(path.c_str(), 0), 0);
+    {
+      Descriptor place(open(path.c_str(), O_PATH | O_CLOEXEC));
+      const auto opened = OpenedDirectory::Open(std::move(place), 0, S_IRWXU);
+      ASSERT_TRUE(opened);
+      EXPECT_EQ(mode_of(), 0700U);
+      ASSERT_EQ(chmod(path.c_str(), given), 0);
+    }
+    EXPECT_EQ(mode_of(), given == 0700 ? 0U : given);
+  }
 }
 
 }  // namespace
