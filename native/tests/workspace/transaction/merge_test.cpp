@@ -4,13 +4,16 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <sys/types.h>
 #include <unistd.h>
 
+#include <cstdint>
 #include <filesystem>
 #include <string>
 #include <vector>
 
 #include "tests/supervise/support/temp_directory.h"
+#include "tests/workspace/support/stepping.h"
 #include "workspace/changes/same_file.h"
 
 namespace native_runner {
@@ -167,6 +170,42 @@ TEST_F(MergePlanTest, ARequestIsDoneInTheTree) {
   struct stat status {};
   ASSERT_EQ(stat(place_.Path("ours/merged").c_str(), &status), 0);
   EXPECT_EQ(status.st_mode & 0777U, 0755U);
+}
+
+// Their commands may go on meanwhile.
+TEST_F(MergePlanTest, ADirectoryThatTheyRemoveWhileARequestIsDoneIsLeftOut) {
+  int left_out = 0;
+  int taken = 0;
+  for (int step = 1; step < kMostSteps; ++step) {
+    for (const char* tree : {"ours", "theirs"}) {
+      fs::remove_all(place_.Path(tree));
+      fs::create_directories(place_.Path(tree));
+    }
+    fs::create_directories(place_.Path("theirs/dir/deep"));
+    for (const char* name : {"theirs/dir/a", "theirs/dir/deep/b", "theirs/dir/deep/c"})
+      place_.Write(name, "theirs\n");
+    MergeRequest request;
+    request.theirs = {{"dir/a", 0}, {"dir/deep/b", 0}, {"dir/deep/c", 0}};
+    const auto apply = [&] {
+      const Descriptor ours(open(place_.Path("ours").c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+      _exit(ApplyMerge(request, Tree("theirs"), ours.get()) ? 1 : 0);
+    };
+    int seen = 0;
+    const auto each_call = [](std::uint64_t) { return true; };
+    const Stepped stepped = RunTraced(apply, each_call, [&](pid_t) {
+      if (++seen == step) fs::remove_all(place_.Path("theirs/dir"));
+    });
+    if (!stepped.is_traced) GTEST_SKIP() << "no process can be traced here";
+    if (seen < step) break;
+    ASSERT_EQ(stepped.status, 0) << step;
+    for (const char* name : {"ours/dir/a", "ours/dir/deep/b", "ours/dir/deep/c"}) {
+      const bool is_there = place_.Has(name);
+      (is_there ? taken : left_out) += 1;
+      ASSERT_EQ(is_there ? place_.Read(name) : "theirs\n", "theirs\n") << step << name;
+    }
+  }
+  EXPECT_GT(left_out, 0);
+  EXPECT_GT(taken, 0);
 }
 
 }  // namespace
