@@ -147,7 +147,9 @@ std::optional<Error> Transaction::FillFork(TransactionDirectory& fork, const Tre
     if (!manifest) return manifest.error();
     WaitForTickOf(to.get());  // whatever a command changes has another ctime
     if (auto error = fork.KeepManifest(manifest.value())) return error;
-    changes = ScanCopy(made, trees.lower, manifest.value(), ledger_);
+    std::vector<Change> as_host;  // until the host changes it again
+    changes = ScanCopy(made, trees.lower, manifest.value(), ledger_, &as_host);
+    if (changes) std::move(as_host.begin(), as_host.end(), std::back_inserter(*changes));
   } else {
     TreeCopier copier(TreeCopier::Gone::kIsPassedOver);
     if (auto error = copier.Copy(trees.upper, to.get())) return error;

@@ -510,6 +510,23 @@ describeBackends("a merge", (openTransaction, backend) => {
     await runner.close();
   });
 
+  test("brings nothing back that both had as the host did when they were forked", async () => {
+    const workspace = twenty();
+    const { runner, transaction: first } = await openTransaction(workspace);
+    const parent = await first.fork();
+    await run(first, "echo 1 > new");
+    await parent.adopt(first);
+    await first.commit();
+    await first.discard(); // one is left: what commits have replaced is no longer kept
+    const [one, other] = await parent.fork({ count: 2 });
+    if (one === undefined || other === undefined) throw new Error("no two forks");
+    await run(one, "rm new");
+    writeFileSync(join(workspace, "new"), "of the host\n");
+    expect((await one.merge(other)).merged).toEqual([]);
+    expect((await run(one, "[ -e new ] || echo gone")).out).toBe("gone");
+    await runner.close();
+  });
+
   test("brings nothing back that the commit of another branch has removed since both had it", async () => {
     for (const isMadeAnew of [false, true]) {
       const { runner, transaction: one } = await openTransaction(twenty());
