@@ -90,6 +90,8 @@ class Workspace {
   readonly #madeByHost = new Set<number>();
   /** Removals of what an undo has taken from the host too. */
   readonly #moot = new Set<number>();
+  /** Edits that an undo has taken from the host. */
+  readonly #undone = new Set<number>();
   readonly #removedByHost = new Set<string>();
   /** By the number of the edit, what it has removed. */
   readonly #removals = new Map<number, string>();
@@ -373,7 +375,11 @@ class Workspace {
       // What the other has never had is removed, as others may have removed it whom the other knows.
       const isRemoved = their.edit === kNever.edit && our.edit.content !== undefined;
       const entry = { edit: isRemoved ? our.edit : their.edit, known };
-      branch.tree.set(path, this.#taken(isRemoved ? this.#edited(entry, true) : entry));
+      const adopted = this.#taken(isRemoved ? this.#edited(entry, true) : entry);
+      branch.tree.set(path, adopted);
+      // Where an undo has taken it from the host, and so from the other, it has what the host has.
+      const isHosts = this.#hostTree.get(path)?.edit.content === undefined;
+      if (isRemoved && isHosts && this.#undone.has(our.edit.id)) this.#moot.add(adopted.edit.id);
     }
   }
 
@@ -430,6 +436,7 @@ class Workspace {
       const was = this.#hostTree.get(path) ?? kNever;
       this.#hostTree.set(path, entry);
       if (entry.edit.content !== undefined || was.edit.content === undefined) continue;
+      this.#undone.add(was.edit.id);
       // Who has removed what the commit had made has what the host has again.
       for (const { tree } of this.#branches) {
         const edit = tree.get(path)?.edit;
