@@ -10,9 +10,11 @@
 #include <cerrno>
 #include <cstring>
 #include <deque>
+#include <mutex>
 #include <utility>
 
 #include "policy/network/connections.h"
+#include "supervise/os/file_threads.h"
 
 namespace native_runner {
 namespace {
@@ -37,23 +39,68 @@ Resolver::Found FoundOf(int status, const addrinfo* list) {
   return found;
 }
 
+// A result of getaddrinfo(3) as libuv's error. `number`: errno after it.
+int ErrorOf(int result, int number) {
+  switch (result) {
+    case 0:
+      return 0;
+    case EAI_SYSTEM:
+      return -number;
+    case EAI_AGAIN:
+      return UV_EAI_AGAIN;
+    case EAI_MEMORY:
+      return UV_EAI_MEMORY;
+    case EAI_NONAME:
+      return UV_EAI_NONAME;
+#if defined(EAI_NODATA)
+    case EAI_NODATA:
+      return UV_EAI_NODATA;
+#endif
+    default:
+      return UV_EAI_FAIL;
+  }
+}
+
 }  // namespace
 
-struct Resolver::Request {
-  uv_getaddrinfo_t call{};
-  std::shared_ptr<Resolver*> resolver;
+// Shared with the threads, which may outlive the loop.
+struct Resolver::Shared {
+  std::mutex mutex;  // guards what follows
+  std::vector<std::unique_ptr<LookUp>> ended;
+  uv_async_t* wake = nullptr;  // nullptr: nobody waits any more
+};
+
+struct Resolver::LookUp {
+  std::string name;
   std::uint64_t number = 0;
+  std::shared_ptr<Shared> shared;
+  int status = 0;  // 0 or a negative libuv error
+  addrinfo* list = nullptr;
+
+  LookUp() = default;
+  ~LookUp() {
+    if (list != nullptr) freeaddrinfo(list);
+  }
+  LookUp(const LookUp&) = delete;
+  LookUp& operator=(const LookUp&) = delete;
 };
 
 Resolver::Resolver(uv_loop_t* loop, const NetworkOptions* options)
-    : loop_(loop), options_(options), self_(std::make_shared<Resolver*>(this)) {}
+    : loop_(loop),
+      options_(options),
+      self_(std::make_shared<Resolver*>(this)),
+      shared_(std::make_shared<Shared>()) {}
 
-// Cancels look-ups that no thread has begun, so that neither an ending loop nor Node's own look-ups
-// wait for them in libuv's one queue. The others end by themselves.
 Resolver::~Resolver() {
   *self_ = nullptr;
-  for (const auto& [number, request] : requests_)
-    uv_cancel(reinterpret_cast<uv_req_t*>(&request->call));
+  if (wake_ == nullptr) return;
+  {
+    const std::lock_guard lock(shared_->mutex);
+    shared_->wake = nullptr;
+  }
+  wake_->data = nullptr;
+  uv_close(reinterpret_cast<uv_handle_t*>(wake_),
+           [](uv_handle_t* closed) { delete reinterpret_cast<uv_async_t*>(closed); });
 }
 
 std::uint64_t Resolver::Ask(const HostName& name, OnFound on_found) {
@@ -75,14 +122,12 @@ std::uint64_t Resolver::Ask(const HostName& name, OnFound on_found) {
 
 void Resolver::Forget(std::uint64_t question) {
   questions_.erase(question);
-  const auto begun = requests_.find(question);
-  if (begun != requests_.end()) uv_cancel(reinterpret_cast<uv_req_t*>(&begun->second->call));
   const auto found = std::find(waiting_.begin(), waiting_.end(), question);
   if (found != waiting_.end()) waiting_.erase(found);
 }
 
 void Resolver::Begin() {
-  while (requests_.size() < options_->most_resolving && !waiting_.empty()) {
+  while (running_ < options_->most_resolving && !waiting_.empty()) {
     const std::uint64_t number = waiting_.front();
     waiting_.erase(waiting_.begin());
     Begin(number, questions_[number].name);
@@ -90,31 +135,69 @@ void Resolver::Begin() {
 }
 
 void Resolver::Begin(std::uint64_t number, const std::string& name) {
-  auto request = std::make_unique<Request>();
-  request->resolver = self_;
-  request->number = number;
-  request->call.data = request.get();
+  int failed = Open();
+  if (failed == 0 && Start(number, name)) return;
+  if (failed == 0) failed = UV_EAGAIN;  // no more threads may be started
+  questions_[number].known.Start(
+      loop_, 0, 0, [this, number, failed] { Answer(number, FoundOf(failed, nullptr)); });
+}
+
+// Returns 0 or a negative libuv error.
+int Resolver::Open() {
+  if (wake_ != nullptr) return 0;
+  auto wake = std::make_unique<uv_async_t>();
+  wake->data = this;
+  const int failed = uv_async_init(loop_, wake.get(), [](uv_async_t* handle) {
+    if (handle->data != nullptr) static_cast<Resolver*>(handle->data)->TakeEnded();
+  });
+  if (failed != 0) return failed;
+  uv_unref(reinterpret_cast<uv_handle_t*>(wake.get()));
+  wake_ = wake.release();
+  shared_->wake = wake_;
+  return 0;
+}
+
+bool Resolver::Start(std::uint64_t number, const std::string& name) {
+  auto look_up = std::make_unique<LookUp>();
+  look_up->name = name;
+  look_up->number = number;
+  look_up->shared = shared_;
+  if (!StartDetached(Main, look_up.get())) return false;
+  static_cast<void>(look_up.release());  // Main owns it
+  if (running_++ == 0) uv_ref(reinterpret_cast<uv_handle_t*>(wake_));
+  return true;
+}
+
+void* Resolver::Main(void* look_up) {
+  std::unique_ptr<LookUp> mine(static_cast<LookUp*>(look_up));
   addrinfo hints{};
   hints.ai_family = AF_UNSPEC;
   hints.ai_socktype = SOCK_STREAM;
-  const auto done = [](uv_getaddrinfo_t* call, int status, addrinfo* list) {
-    const std::unique_ptr<Request> ended(static_cast<Request*>(call->data));
-    Found found = FoundOf(status, list);
-    uv_freeaddrinfo(list);
-    Resolver* resolver = *ended->resolver;
-    if (resolver == nullptr) return;
-    resolver->requests_.erase(ended->number);
-    resolver->Begin();
-    resolver->Answer(ended->number, std::move(found));
-  };
-  const int result = uv_getaddrinfo(loop_, &request->call, done, name.c_str(), nullptr, &hints);
-  if (result == 0) {
-    requests_.emplace(number, request.release());  // `done` frees it
-    return;
+  const int result = getaddrinfo(mine->name.c_str(), nullptr, &hints, &mine->list);
+  if (result != 0) mine->list = nullptr;
+  mine->status = ErrorOf(result, errno);
+  const std::shared_ptr<Shared> shared = mine->shared;
+  const std::lock_guard lock(shared->mutex);
+  if (shared->wake == nullptr) return nullptr;
+  shared->ended.push_back(std::move(mine));
+  uv_async_send(shared->wake);
+  return nullptr;
+}
+
+void Resolver::TakeEnded() {
+  std::vector<std::unique_ptr<LookUp>> ended;
+  {
+    const std::lock_guard lock(shared_->mutex);
+    ended.swap(shared_->ended);
   }
-  Question& question = questions_[number];
-  question.known.Start(loop_, 0, 0,
-                       [this, number, result] { Answer(number, FoundOf(result, nullptr)); });
+  running_ -= ended.size();
+  if (running_ == 0) uv_unref(reinterpret_cast<uv_handle_t*>(wake_));
+  Begin();
+  const auto self = self_;  // who is answered may destroy this
+  for (const std::unique_ptr<LookUp>& each : ended) {
+    if (*self == nullptr) return;
+    Answer(each->number, FoundOf(each->status, each->list));
+  }
 }
 
 void Resolver::Answer(std::uint64_t number, Found found) {

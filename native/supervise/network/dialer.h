@@ -30,9 +30,8 @@ struct NetworkOptions {
   // Maximum of one sandbox at once; lower if the host has few descriptors, so that a sandbox cannot
   // use them up (a connection takes two to four). Further connections wait in the kernel.
   std::size_t most_connections = 2048;
-  // The number of look-ups that libuv runs at once on its four threads. More would only wait there,
-  // ahead of the host program's own look-ups, for as long as a slow server makes them.
-  std::size_t most_resolving = 2;
+  // Look-ups at once, each on a thread of its own.
+  std::size_t most_resolving = 8;
 
   // Bytes of heads that the connections of one sandbox may have read in one turn of the loop.
   std::size_t head_share_bytes = std::size_t{64} << 10U;
@@ -54,9 +53,11 @@ struct NetworkOptions {
   std::map<std::string, std::vector<IpAddress>> hosts;
 };
 
-// Resolves names on the host, by getaddrinfo(3) on libuv's threads, few at once. Names are passed
-// unchanged, so /etc/hosts and the host's search list apply, as for any other program there.
-// Supervisor thread only. A look-up that still runs on another thread at destruction is ignored.
+// Resolves names on the host, by getaddrinfo(3) on threads of its own, few at once: libuv would end
+// the process where it can start none, as where commands of the same user have taken all processes.
+// Names are passed unchanged, so /etc/hosts and the host's search list apply, as for any other
+// program there. Supervisor thread only. A look-up that still runs on another thread at destruction
+// is ignored.
 class Resolver {
  public:
   // If `addresses` is empty, `fault` has the reason.
@@ -77,15 +78,20 @@ class Resolver {
   void Forget(std::uint64_t question);
 
  private:
-  struct Request;
+  struct LookUp;
+  struct Shared;
   struct Question {
     std::string name;
     OnFound on_found;
     Timer known;  // for a name in options.hosts
   };
 
+  static void* Main(void* look_up);
   void Begin();
   void Begin(std::uint64_t number, const std::string& name);
+  bool Start(std::uint64_t number, const std::string& name);
+  int Open();
+  void TakeEnded();
   void Answer(std::uint64_t number, Found found);
 
   uv_loop_t* loop_;
@@ -93,8 +99,10 @@ class Resolver {
   std::map<std::uint64_t, Question> questions_;
   std::vector<std::uint64_t> waiting_;  // in order of arrival
   std::uint64_t next_ = 0;
-  std::shared_ptr<Resolver*> self_;             // holds nullptr after destruction
-  std::map<std::uint64_t, Request*> requests_;  // running in libuv; each frees itself when it ends
+  std::shared_ptr<Resolver*> self_;  // holds nullptr after destruction
+  std::shared_ptr<Shared> shared_;
+  uv_async_t* wake_ = nullptr;  // freed when it is closed; keeps the loop going while one runs
+  std::size_t running_ = 0;
 };
 
 enum class DialState {

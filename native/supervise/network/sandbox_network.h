@@ -52,8 +52,8 @@ class SandboxNetwork {
   // are closed.
   ConnectionLog Leave(std::uint64_t command);
 
-  // Closes listeners and connections at once. Work on libuv's other threads ends by itself, without
-  // access to this object.
+  // Closes listeners and connections at once. A look-up that runs on another thread ends by itself,
+  // without access to this object.
   void Close();
 
   // True if one of its own listeners is at this TCP port of the sandbox.

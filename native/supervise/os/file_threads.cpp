@@ -66,7 +66,8 @@ constexpr std::uint64_t kCloseWaitMs = 100;
 
 thread_local CurrentPath* current_path = nullptr;
 
-// Starts a detached thread with all signals blocked: they are for the host's own threads.
+}  // namespace
+
 bool StartDetached(void* (*main)(void*), void* argument) {
   pthread_attr_t detached;
   if (pthread_attr_init(&detached) != 0) return false;
@@ -81,8 +82,6 @@ bool StartDetached(void* (*main)(void*), void* argument) {
   pthread_attr_destroy(&detached);
   return is_started;
 }
-
-}  // namespace
 
 void CurrentPath::Set(std::string_view path) {
   const std::lock_guard lock(mutex_);

@@ -20,6 +20,10 @@
 
 namespace native_runner {
 
+// Starts a thread that is never joined, with all signals blocked: they are for the host's own
+// threads. False: no more may be started.
+bool StartDetached(void* (*main)(void*), void* argument);
+
 // The path that a thread looks at. A file system whose server has stopped (a network share, FUSE)
 // never answers, so the thread that looks can't say which path it was. Any thread.
 class CurrentPath {

@@ -1,13 +1,14 @@
 #include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <sys/types.h>
+#include <sys/wait.h>
+#include <unistd.h>
 #include <uv.h>
 
-#include <array>
-#include <atomic>
-#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <string>
-#include <thread>
+#include <utility>
 #include <vector>
 
 #include "policy/network/ip_address.h"
@@ -26,67 +27,17 @@ std::string StatusOf(NetworkHost* network, const std::string& whom) {
   return client.ReadTo("\r\n\r\n").bytes.substr(9, 3);
 }
 
-// Keeps all threads of libuv's busy until it goes.
-class BusyThreads {
- public:
-  BusyThreads() {
-    EXPECT_EQ(uv_loop_init(&loop_), 0);
-    for (Work& work : works_) {
-      work.owner = this;
-      work.request.data = &work;
-      EXPECT_EQ(uv_queue_work(
-                    &loop_, &work.request,
-                    [](uv_work_t* request) {
-                      BusyThreads* owner = static_cast<Work*>(request->data)->owner;
-                      while (!owner->is_over_)
-                        std::this_thread::sleep_for(std::chrono::milliseconds(1));
-                    },
-                    [](uv_work_t*, int) {}),
-                0);
-    }
-  }
-  ~BusyThreads() {
-    End();
-    uv_run(&loop_, UV_RUN_DEFAULT);
-    EXPECT_EQ(uv_loop_close(&loop_), 0);
-  }
-  BusyThreads(const BusyThreads&) = delete;
-  BusyThreads& operator=(const BusyThreads&) = delete;
-
-  void End() { is_over_ = true; }
-  bool is_over() const { return is_over_; }
-
- private:
-  struct Work {
-    uv_work_t request{};
-    BusyThreads* owner = nullptr;
-  };
-
-  uv_loop_t loop_{};
-  std::array<Work, 64> works_;
-  std::atomic<bool> is_over_ = false;
-};
-
-TEST(Resolver, WhatHasNotBegunIsGivenUpWithWhoAsked) {
+TEST(Resolver, AnswersNobodyWhoHasGivenUp) {
   for (const bool is_forgotten : {false, true}) {
-    BusyThreads busy;
-    // Bounds the wait: a thread that never comes would be waited for without end.
-    std::thread patience([&busy] {
-      for (int turn = 0; turn < Slow(2000) && !busy.is_over(); ++turn)
-        std::this_thread::sleep_for(std::chrono::milliseconds(5));
-      busy.End();
-    });
     uv_loop_t loop{};
     ASSERT_EQ(uv_loop_init(&loop), 0);
     const NetworkOptions options;
     auto resolver = std::make_unique<Resolver>(&loop, &options);
-    const auto ask = [&resolver] {
-      return resolver->Ask(*ParseHostName("localhost"),
-                           [](Resolver::Found) { ADD_FAILURE() << "nobody waits for it"; });
-    };
     std::vector<std::uint64_t> asked;
     for (int i = 0; i < 20; ++i)
-      asked.push_back(ask());
+      asked.push_back(resolver->Ask(*ParseHostName("localhost"), [](Resolver::Found) {
+        ADD_FAILURE() << "nobody waits for it";
+      }));
     if (is_forgotten) {
       for (const std::uint64_t question : asked)
         resolver->Forget(question);
@@ -94,13 +45,53 @@ TEST(Resolver, WhatHasNotBegunIsGivenUpWithWhoAsked) {
       resolver.reset();
     }
     uv_run(&loop, UV_RUN_DEFAULT);
-    EXPECT_FALSE(busy.is_over()) << "it waited for a thread";
-    busy.End();
-    patience.join();
     resolver.reset();
     uv_run(&loop, UV_RUN_DEFAULT);
     EXPECT_EQ(uv_loop_close(&loop), 0);
   }
+}
+
+TEST(Resolver, AnswersAllThatAsk) {
+  constexpr int kAsked = 20;
+  uv_loop_t loop{};
+  ASSERT_EQ(uv_loop_init(&loop), 0);
+  const NetworkOptions options;
+  auto resolver = std::make_unique<Resolver>(&loop, &options);
+  int found = 0;
+  for (int i = 0; i < kAsked; ++i) {
+    resolver->Ask(*ParseHostName("localhost"), [&](Resolver::Found answer) {
+      EXPECT_FALSE(answer.addresses.empty()) << answer.fault;
+      if (++found == kAsked) resolver.reset();  // the sandbox has ended
+    });
+  }
+  uv_run(&loop, UV_RUN_DEFAULT);
+  EXPECT_EQ(found, kAsked);
+  EXPECT_EQ(uv_loop_close(&loop), 0);
+}
+
+// Commands of the host's user may have taken all processes: libuv would end the process.
+TEST(Resolver, SaysSoWhereNoThreadCanBeStarted) {
+  const pid_t child = fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    constexpr uid_t kNobodys = 61'999;
+    const rlimit none{0, 0};
+    if (geteuid() == 0 && setresuid(kNobodys, kNobodys, kNobodys) != 0) _exit(1);
+    if (setrlimit(RLIMIT_NPROC, &none) != 0) _exit(1);
+    uv_loop_t loop{};
+    if (uv_loop_init(&loop) != 0) _exit(2);
+    const NetworkOptions options;
+    Resolver resolver(&loop, &options);
+    std::string fault;
+    resolver.Ask(*ParseHostName("localhost"),
+                 [&fault](Resolver::Found found) { fault = found.fault; });
+    uv_run(&loop, UV_RUN_DEFAULT);
+    _exit(fault == "it can't be resolved: resource temporarily unavailable" ? 0 : 3);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status)) << WTERMSIG(status);
+  EXPECT_EQ(WEXITSTATUS(status), 0);
 }
 
 TEST(Dial, TriesTheOtherAddressesAtOnceWhenOneRefuses) {
