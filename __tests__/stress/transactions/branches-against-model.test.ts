@@ -206,6 +206,12 @@ class Workspace {
     return { edit, known };
   }
 
+  /** Who removes what an undo has taken from the host has what the host has: a later file there is a new one. */
+  #noteMoot(path: string, was: Entry, removal: Entry): void {
+    const isHosts = this.#hostTree.get(path)?.edit.content === undefined;
+    if (isHosts && this.#undone.has(was.edit.id)) this.#moot.add(removal.edit.id);
+  }
+
   #areSame(removals: number[]): void {
     const ids = new Set(removals);
     const joined = this.#sameRemovals.filter((each) => [...ids].some((id) => each.has(id)));
@@ -281,8 +287,10 @@ class Workspace {
     if (this.#random() < 0.2) {
       const removed = this.#oneOf(kPaths);
       for (const each of [...viewOf(branch.tree).keys()].filter((one) => isBelow(one, removed))) {
-        const entry = this.#edited(branch.tree.get(each) ?? kNever, true);
+        const was = branch.tree.get(each) ?? kNever;
+        const entry = this.#edited(was, true);
         branch.tree.set(each, entry);
+        this.#noteMoot(each, was, entry);
         // What the host has removed too is as the host has it: a later file is a new one.
         const host = this.#hostTree.get(each);
         if (host) this.#agreed(entry, host);
@@ -377,9 +385,7 @@ class Workspace {
       const entry = { edit: isRemoved ? our.edit : their.edit, known };
       const adopted = this.#taken(isRemoved ? this.#edited(entry, true) : entry);
       branch.tree.set(path, adopted);
-      // Where an undo has taken it from the host, and so from the other, it has what the host has.
-      const isHosts = this.#hostTree.get(path)?.edit.content === undefined;
-      if (isRemoved && isHosts && this.#undone.has(our.edit.id)) this.#moot.add(adopted.edit.id);
+      if (isRemoved) this.#noteMoot(path, our, adopted);
     }
   }
 
