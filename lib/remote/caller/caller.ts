@@ -405,6 +405,10 @@ export class Caller {
         code: "ERR_SANDBOX_UNAVAILABLE",
       });
       this.#settle(run, { kind: "failed", error });
+    } else if (run.channel.isUsed) {
+      // Another worker's messages would count as this one's; and its command may be running.
+      const reason = `its worker ${run.worker} has told of it, and then that it has not started it`;
+      this.#settle(run, { kind: "lost", started: run.started, ended: "unproved", reason });
     } else this.#return(run, now);
   }
 

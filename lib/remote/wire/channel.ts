@@ -34,6 +34,7 @@ export class Channel<Said, Heard> {
   #heard = 0;
   #earlyBytes = 0;
   #unconfirmedBytes = 0;
+  #isUsed = false;
 
   /**
    * @param say sends a message
@@ -52,6 +53,11 @@ export class Channel<Said, Heard> {
     return this.#heard;
   }
 
+  /** True once the other side has said something, or has confirmed something that this side has said. */
+  get isUsed(): boolean {
+    return this.#isUsed;
+  }
+
   /** Messages, and bytes of their bodies, that are kept since the other side has not confirmed them. */
   get unconfirmed(): { messages: number; bytes: number } {
     return { messages: this.#unconfirmed.length, bytes: this.#unconfirmedBytes };
@@ -66,6 +72,7 @@ export class Channel<Said, Heard> {
 
   /** @param size bytes of the whole message */
   receive({ seq, ack }: Numbered, message: Heard, body: Uint8Array, size = body.length): void {
+    this.#isUsed = true;
     this.confirmed(ack);
     if (seq <= this.#heard || this.#early.has(seq)) return;
     if (seq > this.#heard + 1) {
@@ -95,7 +102,9 @@ export class Channel<Said, Heard> {
       count += 1;
       this.#unconfirmedBytes -= body?.length ?? 0;
     }
-    if (count > 0) this.#unconfirmed = this.#unconfirmed.slice(count);
+    if (count === 0) return;
+    this.#isUsed = true;
+    this.#unconfirmed = this.#unconfirmed.slice(count);
   }
 
   /**
