@@ -76,6 +76,38 @@ test("the metrics are those that there are", () => {
   expect(reported.sort()).toEqual(names.sort());
 });
 
+test("the certificate is one for the broker's name, of that authority", (context: TestContext) => {
+  if (spawnSync("openssl", ["version"]).error) {
+    process.stderr.write("skipped: the certificate is one for the broker's name: no openssl\n");
+    return context.skip("no openssl");
+  }
+  const [, recipe = ""] = /```sh\n(openssl req -x509.*?)```/s.exec(page("tenants.md")) ?? [];
+  const cwd = mkdtempSync(path.join(tmpdir(), "certificate-"));
+  try {
+    const ran = spawnSync("sh", ["-e", "-c", recipe], { cwd, encoding: "utf8" });
+    expect(ran.status, ran.stderr).toBe(0);
+    const isFor = (name: string) =>
+      spawnSync(
+        "openssl",
+        [
+          "verify",
+          "-CAfile",
+          "ca.pem",
+          "-purpose",
+          "sslserver",
+          "-verify_hostname",
+          name,
+          "broker.pem",
+        ],
+        { cwd },
+      ).status === 0;
+    expect(isFor("broker.example.org")).toBe(true);
+    expect(isFor("other.example.org")).toBe(false);
+  } finally {
+    rmSync(cwd, { recursive: true });
+  }
+});
+
 test("the unit is one that systemd takes", (context: TestContext) => {
   const tool = spawnSync("systemd-analyze", ["--version"]);
   if (tool.error) {

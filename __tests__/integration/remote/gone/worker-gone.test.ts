@@ -54,6 +54,30 @@ describeUnless(whyNoNatsServer ?? whyNoBubblewrap, "a worker that is killed", ()
     await runner.close();
   }, 120_000);
 
+  test("is said to have started what ran, however it was asked for", async () => {
+    const pool = "started";
+    const worker = await startWorker({ server: server.url, pool });
+    const runner = new RemoteNativeRunner(place(pool));
+    const marks = [newMark(), newMark()];
+    const [exec, batch] = marks.map((mark) => ({
+      argv: ["sleep", "3600"],
+      env: { [kMarker]: mark },
+    }));
+    if (exec === undefined || batch === undefined) throw new Error("no inputs");
+    const running = [
+      runner.exec(exec),
+      runner.execBatch([["true"], batch]).then((results) => results.at(-1)),
+    ];
+    await eventually("running", () => marks.every((mark) => marked(mark).length > 0));
+    // A worker tells of a start some 50 ms later, and of what ends after that behind it.
+    expect((await runner.exec({ argv: ["sleep", "0.5"] })).exitCode).toBe(0);
+    await worker.stop("SIGKILL");
+    for (const end of await Promise.all(running)) {
+      expect(end?.outcome).toMatchObject({ ...kLost, started: "yes" });
+    }
+    await runner.close();
+  }, 120_000);
+
   test("keeps its transactions: another process of the same name has what was changed", async () => {
     const pool = "transactions";
     const env = { XDG_STATE_HOME: tempDirectory("state") };

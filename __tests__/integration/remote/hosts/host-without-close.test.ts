@@ -49,6 +49,8 @@ const kWays: [string, RegExp][] = [
   ["transaction", /^ran, made\n$/],
   ["transaction, discarded", /^ran\n$/],
   ["abort", /^ran, aborted\n$/],
+  ["a close", /^ran\n$/],
+  ["a close of a session and a runner", /^ran\n$/],
 ];
 
 describeUnless(whyNoNatsServer ?? whyNoBubblewrap, "a host that closes nothing", () => {

@@ -1,6 +1,6 @@
 /**
- * A host that uses a remote runner and never closes it: a process, or a thread of one. Writes what it has seen, a line
- * each; when it ends is what is tested.
+ * A host that uses a remote runner, and mostly never closes it: a process, or a thread of one. Writes what it has seen,
+ * a line each; when it ends is what is tested.
  */
 
 import { setTimeout as delay } from "node:timers/promises";
@@ -58,6 +58,20 @@ const ways = {
   async "transaction, discarded"() {
     const transaction = await runner.openTransaction();
     await transaction.discard();
+    say("ran");
+  },
+  /** What comes after a close is done too, though nothing else holds the process. */
+  async "a close"() {
+    await runner.exec({ argv });
+    await runner.close();
+    say("ran");
+  },
+  async "a close of a session and a runner"() {
+    const session = await runner.openSession();
+    await session.exec({ argv });
+    await session.close();
+    await runner.close();
+    await open().close(); // one that was never used
     say("ran");
   },
   async abort() {

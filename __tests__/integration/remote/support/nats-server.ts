@@ -106,43 +106,17 @@ export const whyNoOpenssl = spawnSync("openssl", ["version"]).error
   ? "there is no openssl to make certificates with"
   : undefined;
 
-function openssl(directory: string, ...words: string[]): void {
-  const ran = spawnSync("openssl", words, { cwd: directory, encoding: "utf8" });
-  if (ran.status !== 0) throw new Error(`openssl ${words.join(" ")}: ${ran.stderr}`);
-}
+const kTenantsPage = new URL("../../../../docs/scale/tenants.md", import.meta.url);
 
-/** An authority of one's own, and a certificate for names that it has signed. */
+/** An authority of one's own, and a certificate for names that it has signed: as docs/scale/tenants.md makes them. */
 export function makeCertificates(names = "DNS:localhost,IP:127.0.0.1"): Certificates {
-  const directory = tempDirectory("certificates");
-  const at = (name: string) => path.join(directory, name);
-  const ec = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"];
-  const authority = ["-x509", "-days", "2", "-subj", "/CN=an authority", "-keyout", "ca.key"];
-  openssl(directory, "req", ...ec, ...authority, "-out", "ca.pem");
-  openssl(
-    directory,
-    "req",
-    ...ec,
-    "-subj",
-    "/CN=a server",
-    "-keyout",
-    "server.key",
-    "-out",
-    "server.csr",
-  );
-  writeFileSync(at("names"), `subjectAltName=${names}\n`);
-  const by = ["-CA", "ca.pem", "-CAkey", "ca.key", "-CAcreateserial", "-days", "2"];
-  openssl(
-    directory,
-    "x509",
-    "-req",
-    "-in",
-    "server.csr",
-    ...by,
-    "-extfile",
-    "names",
-    "-out",
-    "server.pem",
-  );
+  const cwd = tempDirectory("certificates");
+  const at = (name: string) => path.join(cwd, name);
+  const [, recipe = ""] =
+    /```sh\n(openssl req -x509.*?)```/s.exec(readFileSync(kTenantsPage, "utf8")) ?? [];
+  const script = recipe.replace("DNS:broker.example.org", names);
+  const ran = spawnSync("sh", ["-e", "-c", script], { cwd, encoding: "utf8" });
+  if (ran.status !== 0) throw new Error(`${script}: ${ran.stderr}`);
   const caText = readFileSync(at("ca.pem"), "utf8");
-  return { ca: at("ca.pem"), cert: at("server.pem"), key: at("server.key"), caText };
+  return { ca: at("ca.pem"), cert: at("broker.pem"), key: at("broker.key"), caText };
 }
