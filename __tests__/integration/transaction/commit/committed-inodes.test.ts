@@ -166,6 +166,27 @@ describeBackends("a file of two names", (openTransaction) => {
     await transaction.discard();
   });
 
+  test.each(["ln a.txt b", "cp -al dir copy"])(
+    "%s: what the host writes then is nobody's change",
+    async (make) => {
+      const { transaction, workspace } = await openTransaction(projectWithTree());
+      await run(transaction, make);
+      await transaction.commit();
+      const [first, second] = (make.includes("dir") ? ["dir/x", "copy/x"] : ["a.txt", "b"]).map(
+        (name) => join(workspace, name),
+      ) as [string, string];
+      writeFileSync(second, "of the host\n", { flag: "a" });
+      const written = [stateOf(first), stateOf(second)];
+      expect(await transaction.changes()).toEqual([]);
+      expect((await transaction.commit()).committed).toEqual([]);
+      expect([stateOf(first), stateOf(second)]).toEqual(written);
+      // The control: a command's edit of the other name is one.
+      await run(transaction, "echo mine >> a.txt");
+      expect((await transaction.changes()).map(({ path }) => path)).toContain("a.txt");
+      await transaction.discard();
+    },
+  );
+
   test("has both of them on the host, where both are committed", async () => {
     const { transaction, workspace } = await openTransaction(project());
     await run(transaction, "echo x > one; ln one two");
