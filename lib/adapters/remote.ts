@@ -4,6 +4,7 @@ export type {
   RemoteCredentials,
   RemoteNativeRunnerOptions,
   RemotePolicyOptions,
+  RemoteQueue,
   RemoteTls,
   RemoteWorkspace,
 } from "../../types/remote/runner-options.js";

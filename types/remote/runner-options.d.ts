@@ -102,3 +102,15 @@ export type RemoteNativeRunnerOptions = RemotePolicyOptions & {
    */
   queueTimeoutMs?: number | undefined;
 };
+
+/** The runs of a pool that this process has asked for, by all runners of the same broker, credentials and tenant. */
+export type RemoteQueue = {
+  /** Runs that wait for a slot; also while there is no worker, or no connection. */
+  waiting: number;
+  /** Milliseconds since the first of these was asked for; 0 if none waits. */
+  longestWaitMs: number;
+  /** Runs, open sessions and open transactions that a worker has. */
+  granted: number;
+  /** True while there is a connection to the broker. */
+  isConnected: boolean;
+};

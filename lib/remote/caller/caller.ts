@@ -4,6 +4,7 @@
 
 import { randomBytes } from "node:crypto";
 
+import type { RemoteQueue } from "../../../types/remote/runner-options.js";
 import { SandboxError } from "../../errors.js";
 import { BrokerAccess, type BrokerOptions } from "../broker/broker-access.js";
 import { Connection, type Received } from "../broker/connection.js";
@@ -31,7 +32,12 @@ type Shared = { caller: Caller; connection: Connection; users: number };
 const shared = new Map<string, Shared>();
 
 /** Access of one runner to a shared caller. */
-export type HeldCaller = { caller(): Caller; release(): Promise<void> };
+export type HeldCaller = {
+  caller(): Caller;
+  /** The caller, if it was used before. */
+  used(): Caller | undefined;
+  release(): Promise<void>;
+};
 
 /**
  * Returns access to the caller for a tenant at a broker; the caller is made on first use.
@@ -53,6 +59,7 @@ export function holdCaller(options: BrokerOptions, tenant: string): HeldCaller {
       }
       return own.caller;
     },
+    used: () => own?.caller,
     release: async () => {
       if (own === undefined || isReleased) return;
       isReleased = true;
@@ -135,6 +142,22 @@ export class Caller {
   /** Number of runs that are not settled. */
   get pending(): number {
     return this.#runs.size;
+  }
+
+  /** Returns what waits for a slot of a pool, and what its workers have. */
+  queueOf(pool: string): RemoteQueue {
+    const now = performance.now();
+    const isConnected = this.#connection.isConnected;
+    const queue = { waiting: 0, longestWaitMs: 0, granted: 0, isConnected };
+    for (const { request, worker, askedAt } of this.#runs.values()) {
+      if (request.pool !== pool) continue;
+      if (worker !== undefined) queue.granted += 1;
+      else {
+        queue.waiting += 1;
+        queue.longestWaitMs = Math.max(queue.longestWaitMs, now - askedAt);
+      }
+    }
+    return queue;
   }
 
   /** Aborts a run. A run that still waits ends at once. */

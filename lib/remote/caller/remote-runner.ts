@@ -11,6 +11,7 @@ import type {
 } from "../../../types/public.js";
 import type {
   RemoteNativeRunnerOptions,
+  RemoteQueue,
   RemoteWorkspace,
 } from "../../../types/remote/runner-options.js";
 import type { BatchOptions, NativeSession, SessionOptions } from "../../../types/session.js";
@@ -27,7 +28,7 @@ import { type AskedName, kAsked } from "../../options.js";
 import { expectToken } from "../subjects.js";
 import { toPlain } from "../wire/plain.js";
 import { MovedWorkspace } from "../workspace/moved-workspace.js";
-import { holdCaller } from "./caller.js";
+import { type Caller, holdCaller } from "./caller.js";
 import { type PlaceOptions, RemotePlace } from "./remote-place.js";
 import { RemoteProcess } from "./remote-process.js";
 import { RemoteSession, remoteBatch } from "./remote-session.js";
@@ -63,6 +64,7 @@ export class RemoteNativeRunner implements NativeRunner {
   /** The tenant on whose behalf commands run. Default "default". */
   readonly tenant: string;
   readonly #place: RemotePlace;
+  readonly #used: () => Caller | undefined;
   readonly #release: () => Promise<void>;
   readonly #moved: MovedWorkspace | undefined;
   readonly #sessions = new Set<RemoteSession>();
@@ -82,6 +84,7 @@ export class RemoteNativeRunner implements NativeRunner {
     const { workspace, moved } = workspaceOf(own.workspace);
     const { servers, credentials, tls, insecure } = own;
     const held = holdCaller({ servers, credentials, tls, insecure }, this.tenant);
+    this.#used = held.used;
     this.#release = held.release;
     this.#moved = moved;
     const { caller } = held;
@@ -172,6 +175,15 @@ export class RemoteNativeRunner implements NativeRunner {
   ): Promise<ListedTransaction[]> {
     this.#expectOpen();
     return listTransactions(this.#place, options);
+  }
+
+  /**
+   * Returns what this process has asked of the pool: how much waits, how long, and what workers have. For a metric that
+   * grows also where no worker is left. Costs some time for each run that has not ended.
+   */
+  queue(): RemoteQueue {
+    const none = { waiting: 0, longestWaitMs: 0, granted: 0, isConnected: false };
+    return this.#used()?.queueOf(this.pool) ?? none;
   }
 
   /**
