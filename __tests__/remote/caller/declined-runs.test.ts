@@ -1,4 +1,4 @@
-/** A run that a worker declines goes to another one, unless the first has told of it before: it may have started it. */
+/** A run that a worker declines goes to another one, unless the first has reported on it: it may have started it. */
 
 import { setImmediate as turn } from "node:timers/promises";
 import { expect, test } from "vitest";
@@ -73,7 +73,7 @@ test.each(Object.entries(kTold))("one that %s is lost, and nobody else's", async
     expect(grants).toEqual(["nr1.w.p.w.1.t"]);
     expect(end).toMatchObject({
       ...{ kind: "lost", started: told.started, ended: "unproved" },
-      reason: "its worker w.1 has told of it, and then that it has not started it",
+      reason: "its worker w.1 reported on it, and then that it was not started",
     });
     expect(heard).not.toContain("of the second");
   }

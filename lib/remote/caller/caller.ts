@@ -328,8 +328,16 @@ export class Caller {
     }
   }
 
-  /** Makes a run wait again that its worker has not started. */
+  /**
+   * Makes a run wait again that its worker has not started. If that worker has reported on it all the same, the run is
+   * lost: its command may be running, and what was reported would count as the next worker's.
+   */
   #return(run: RemoteRun, now: number): void {
+    if (run.channel.isUsed && !run.isAborted) {
+      const reason = `its worker ${run.worker} reported on it, and then that it was not started`;
+      this.#settle(run, { kind: "lost", started: run.started, ended: "unproved", reason });
+      return;
+    }
     this.#dispatcher.link(run.worker)?.runs.delete(run);
     run.returned();
     if (run.isAborted) this.#settle(run, { kind: "aborted" });
@@ -428,10 +436,6 @@ export class Caller {
         code: "ERR_SANDBOX_UNAVAILABLE",
       });
       this.#settle(run, { kind: "failed", error });
-    } else if (run.channel.isUsed) {
-      // Another worker's messages would count as this one's; and its command may be running.
-      const reason = `its worker ${run.worker} has told of it, and then that it has not started it`;
-      this.#settle(run, { kind: "lost", started: run.started, ended: "unproved", reason });
     } else this.#return(run, now);
   }
 

@@ -34,7 +34,6 @@ export class Channel<Said, Heard> {
   #heard = 0;
   #earlyBytes = 0;
   #unconfirmedBytes = 0;
-  #isUsed = false;
 
   /**
    * @param say sends a message
@@ -55,7 +54,8 @@ export class Channel<Said, Heard> {
 
   /** True once the other side has said something, or has confirmed something that this side has said. */
   get isUsed(): boolean {
-    return this.#isUsed;
+    const hasHeard = this.#heard > 0 || this.#early.size > 0;
+    return hasHeard || this.#unconfirmed.length < this.#sent;
   }
 
   /** Messages, and bytes of their bodies, that are kept since the other side has not confirmed them. */
@@ -72,7 +72,6 @@ export class Channel<Said, Heard> {
 
   /** @param size bytes of the whole message */
   receive({ seq, ack }: Numbered, message: Heard, body: Uint8Array, size = body.length): void {
-    this.#isUsed = true;
     this.confirmed(ack);
     if (seq <= this.#heard || this.#early.has(seq)) return;
     if (seq > this.#heard + 1) {
@@ -102,9 +101,7 @@ export class Channel<Said, Heard> {
       count += 1;
       this.#unconfirmedBytes -= body?.length ?? 0;
     }
-    if (count === 0) return;
-    this.#isUsed = true;
-    this.#unconfirmed = this.#unconfirmed.slice(count);
+    if (count > 0) this.#unconfirmed = this.#unconfirmed.slice(count);
   }
 
   /**

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cerrno>
 #include <cstring>
 #include <deque>
@@ -71,14 +72,17 @@ struct Resolver::Shared {
 };
 
 struct Resolver::LookUp {
+  static inline std::atomic<std::size_t> in_process = 0;
+
   std::string name;
   std::uint64_t number = 0;
   std::shared_ptr<Shared> shared;
   int status = 0;  // 0 or a negative libuv error
   addrinfo* list = nullptr;
 
-  LookUp() = default;
+  LookUp() { ++in_process; }
   ~LookUp() {
+    --in_process;
     if (list != nullptr) freeaddrinfo(list);
   }
   LookUp(const LookUp&) = delete;
@@ -127,7 +131,12 @@ void Resolver::Forget(std::uint64_t question) {
 }
 
 void Resolver::Begin() {
+  constexpr std::uint64_t kAgainMs = 10;
   while (running_ < options_->most_resolving && !waiting_.empty()) {
+    if (LookUp::in_process >= kMostInProcess) {
+      again_.Start(loop_, kAgainMs, 0, [this] { Begin(); });
+      return;
+    }
     const std::uint64_t number = waiting_.front();
     waiting_.erase(waiting_.begin());
     Begin(number, questions_[number].name);

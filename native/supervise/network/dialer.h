@@ -30,8 +30,8 @@ struct NetworkOptions {
   // Maximum of one sandbox at once; lower if the host has few descriptors, so that a sandbox cannot
   // use them up (a connection takes two to four). Further connections wait in the kernel.
   std::size_t most_connections = 2048;
-  // Look-ups at once, each on a thread of its own.
-  std::size_t most_resolving = 8;
+  // Look-ups of one sandbox at once, each on a thread of its own; see Resolver.
+  std::size_t most_resolving = 2;
 
   // Bytes of heads that the connections of one sandbox may have read in one turn of the loop.
   std::size_t head_share_bytes = std::size_t{64} << 10U;
@@ -60,6 +60,10 @@ struct NetworkOptions {
 // is ignored.
 class Resolver {
  public:
+  // Look-ups of all resolvers of the process at once, with those that nobody waits for any more: a
+  // server that does not answer holds each for some 30 s. Further ones wait.
+  static constexpr std::size_t kMostInProcess = 32;
+
   // If `addresses` is empty, `fault` has the reason.
   struct Found {
     std::vector<IpAddress> addresses;
@@ -103,6 +107,7 @@ class Resolver {
   std::shared_ptr<Shared> shared_;
   uv_async_t* wake_ = nullptr;  // freed when it is closed; keeps the loop going while one runs
   std::size_t running_ = 0;
+  Timer again_;  // while the process has as many as it may have
 };
 
 enum class DialState {

@@ -80,6 +80,16 @@ std::optional<MergeToSettle> MergeOfMark(std::string_view mark) {
   return merged;
 }
 
+// ScanCopy, with what the host has by now too: that is no change, but another copy may not have it,
+// and the host may change it again.
+Result<std::vector<Change>> ScanWholeCopy(const ScannedTree& copy, const ScannedTree& host,
+                                          const CopyManifest& manifest, const Ledger& ledger) {
+  std::vector<Change> as_host;
+  auto changes = ScanCopy(copy, host, manifest, ledger, &as_host);
+  if (changes) std::move(as_host.begin(), as_host.end(), std::back_inserter(*changes));
+  return changes;
+}
+
 // A copy has from now on what the other one had from the host: as if it had been changed at once.
 void AddTaken(const std::vector<std::string>& paths, const Ledger& ledger, CopyManifest* manifest) {
   for (const std::string& path : paths) {
@@ -147,9 +157,7 @@ std::optional<Error> Transaction::FillFork(TransactionDirectory& fork, const Tre
     if (!manifest) return manifest.error();
     WaitForTickOf(to.get());  // whatever a command changes has another ctime
     if (auto error = fork.KeepManifest(manifest.value())) return error;
-    std::vector<Change> as_host;  // until the host changes it again
-    changes = ScanCopy(made, trees.lower, manifest.value(), ledger_, &as_host);
-    if (changes) std::move(as_host.begin(), as_host.end(), std::back_inserter(*changes));
+    changes = ScanWholeCopy(made, trees.lower, manifest.value(), ledger_);
   } else {
     TreeCopier copier(TreeCopier::Gone::kIsPassedOver);
     if (auto error = copier.Copy(trees.upper, to.get())) return error;
@@ -205,15 +213,11 @@ Result<MergeSide> Transaction::Seen() {
 
 Result<MergeSide> Transaction::SideOf(const Trees& trees) {
   const StopScope scope(&is_stopped_);
-  // What the host has by now too is no change of a copy, and another copy may not have it.
-  std::vector<Change> as_host;
   std::set<std::string> own;
   if (auto error = LookAt(trees)) return *error;
-  auto changes = copy_ ? ScanCopy(trees.upper, trees.lower, copy_->manifest(), ledger_, &as_host)
+  auto changes = copy_ ? ScanWholeCopy(trees.upper, trees.lower, copy_->manifest(), ledger_)
                        : ScanChanges(trees.upper, trees.lower, ledger_, &differences_, &own);
   if (!changes) return changes.error();
-  changes->insert(changes->end(), std::make_move_iterator(as_host.begin()),
-                  std::make_move_iterator(as_host.end()));
   auto side = Seen();
   if (!side) return side;
   side->changes = std::move(*changes);

@@ -49,8 +49,6 @@ const kWays: [string, RegExp][] = [
   ["transaction", /^ran, made\n$/],
   ["transaction, discarded", /^ran\n$/],
   ["abort", /^ran, aborted\n$/],
-  ["a close", /^ran\n$/],
-  ["a close of a session and a runner", /^ran\n$/],
 ];
 
 describeUnless(whyNoNatsServer ?? whyNoBubblewrap, "a host that closes nothing", () => {
@@ -78,6 +76,15 @@ describeUnless(whyNoNatsServer ?? whyNoBubblewrap, "a host that closes nothing",
     clearTimeout(timer);
     expect(code).toBe(0);
     expect(out).toMatch(said);
+  });
+});
+
+describeUnless(whyNoNatsServer ?? whyNoBubblewrap, "a host that closes its runner", () => {
+  const kClosed = ["a close", "a close of a session and a runner"];
+  test.each(kClosed)("runs what comes after %s, and ends", async (way) => {
+    const server = await startNatsServer();
+    await startWorker({ server: server.url });
+    expect(await host(server.url, way)).toEqual({ out: "ran\n", err: "", code: 0 });
   });
 });
 

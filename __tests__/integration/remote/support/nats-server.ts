@@ -4,7 +4,7 @@ import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { afterAll } from "vitest";
-
+import { followCertificateRecipe } from "../../../support/remote/certificate-recipe.js";
 import { eventually } from "../../../support/waits.js";
 import { tempDirectory } from "../../support/temp.js";
 
@@ -106,17 +106,11 @@ export const whyNoOpenssl = spawnSync("openssl", ["version"]).error
   ? "there is no openssl to make certificates with"
   : undefined;
 
-const kTenantsPage = new URL("../../../../docs/scale/tenants.md", import.meta.url);
-
 /** An authority of one's own, and a certificate for names that it has signed: as docs/scale/tenants.md makes them. */
 export function makeCertificates(names = "DNS:localhost,IP:127.0.0.1"): Certificates {
   const cwd = tempDirectory("certificates");
   const at = (name: string) => path.join(cwd, name);
-  const [, recipe = ""] =
-    /```sh\n(openssl req -x509.*?)```/s.exec(readFileSync(kTenantsPage, "utf8")) ?? [];
-  const script = recipe.replace("DNS:broker.example.org", names);
-  const ran = spawnSync("sh", ["-e", "-c", script], { cwd, encoding: "utf8" });
-  if (ran.status !== 0) throw new Error(`${script}: ${ran.stderr}`);
+  followCertificateRecipe(cwd, names);
   const caText = readFileSync(at("ca.pem"), "utf8");
   return { ca: at("ca.pem"), cert: at("broker.pem"), key: at("broker.key"), caText };
 }

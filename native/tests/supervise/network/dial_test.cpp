@@ -69,6 +69,27 @@ TEST(Resolver, AnswersAllThatAsk) {
   EXPECT_EQ(uv_loop_close(&loop), 0);
 }
 
+// A look-up counts until its answer was given, so that all of one turn are more than the bound.
+TEST(Resolver, WaitsWhereTheProcessHasAsManyLookUpsAsItMayHave) {
+  constexpr std::size_t kSandboxes = Resolver::kMostInProcess * 2;
+  uv_loop_t loop{};
+  ASSERT_EQ(uv_loop_init(&loop), 0);
+  const NetworkOptions options;
+  std::vector<std::unique_ptr<Resolver>> resolvers;
+  std::size_t found = 0;
+  for (std::size_t at = 0; at < kSandboxes; ++at) {
+    resolvers.push_back(std::make_unique<Resolver>(&loop, &options));
+    resolvers.back()->Ask(*ParseHostName("localhost"), [&found](Resolver::Found answer) {
+      found += answer.addresses.empty() ? 0 : 1;
+    });
+  }
+  uv_run(&loop, UV_RUN_DEFAULT);
+  EXPECT_EQ(found, kSandboxes);
+  resolvers.clear();
+  uv_run(&loop, UV_RUN_DEFAULT);
+  EXPECT_EQ(uv_loop_close(&loop), 0);
+}
+
 // Commands of the host's user may have taken all processes: libuv would end the process.
 TEST(Resolver, SaysSoWhereNoThreadCanBeStarted) {
   const pid_t child = fork();

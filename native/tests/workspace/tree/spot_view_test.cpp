@@ -69,7 +69,7 @@ TEST_F(SpotViewTest, SeesADirectoryThatIsMadeAfterItWasAskedFor) {
   EXPECT_TRUE(Has(&view, "later/one"));
 }
 
-// What a look at a transaction gives and takes back while commands run.
+// A look at a transaction opens directories for a moment, and commands may run meanwhile.
 TEST_F(SpotViewTest, AModeThatSomebodyGivesMeanwhileIsNotTakenBack) {
   fs::create_directories(tree_.Path("d"));
   const std::string path = tree_.Path("d");
