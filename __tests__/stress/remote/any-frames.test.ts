@@ -94,10 +94,7 @@ function bytesOf(random: Random, header: Header): Uint8Array {
     if (typeof said !== "object" || said === null) break;
   }
   const body = Buffer.alloc(below(random, random() < 0.05 ? 65_536 : 256), "b");
-  const frame = Buffer.concat(encodeFrame((said ?? null) as Header, body)).subarray(
-    0,
-    kMostBytes,
-  );
+  const frame = Buffer.concat(encodeFrame((said ?? null) as Header, body)).subarray(0, kMostBytes);
   const how = random();
   if (how < 0.04) return frame.subarray(0, below(random, frame.length));
   if (how < 0.08) return Buffer.concat([frame, frame]);
