@@ -154,7 +154,7 @@ export function homes(resolve: (path: string) => string = realPathOr): string[] 
  * Paths in a project that git, a shell, an editor, a package manager or an agent later runs on its own,
  * outside the sandbox. A name that begins with .git/ applies to every directory in which git keeps the
  * repository. Each missing path appears in the sandbox as an empty directory or a file
- * (native/policy/bubblewrap/placeholder_form.cpp), so the list is short.
+ * (native/policy/bubblewrap/project.cpp), so the list is short.
  */
 export const kProtectedNames: readonly string[] = [
   ".git/hooks",

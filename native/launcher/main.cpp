@@ -9,11 +9,10 @@
 
 #include <cerrno>
 
+#include "launcher/command/command.h"
 #include "launcher/command/renames.h"
-#include "launcher/command/run_command.h"
 #include "launcher/kernel/calls.h"
 #include "launcher/kernel/process.h"
-#include "launcher/layers/landlock.h"
 #include "launcher/layers/layers.h"
 #include "launcher/namespaces/namespaces.h"
 #include "launcher/namespaces/template.h"

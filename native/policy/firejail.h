@@ -3,8 +3,8 @@
 #include <string>
 #include <vector>
 
-#include "policy/options/extra_args.h"
 #include "policy/options/policy.h"
+#include "policy/options/validate.h"
 #include "policy/result.h"
 
 namespace native_runner {

@@ -18,7 +18,7 @@ import { membershipOf } from "./membership.js";
 
 const kKinds: readonly Change["kind"][] = ["added", "modified", "deleted", "renamed"];
 const kTypes: readonly Change["type"][] = ["file", "directory", "symlink", "other"];
-const kNumbers = 8; // per change, see native/addon/workspace/transaction_values.h
+const kNumbers = 8; // per change, see native/addon/workspace/transaction_object.h
 const kConflict = 1;
 const kTarget = 2;
 const kFrom = 4;

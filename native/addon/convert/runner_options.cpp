@@ -3,7 +3,7 @@
 #include <memory>
 #include <utility>
 
-#include "addon/convert/file_input.h"
+#include "addon/convert/run_input.h"
 #include "policy/options/validate.h"
 #include "policy/text/path.h"
 

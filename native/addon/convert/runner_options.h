@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "addon/convert/fields.h"
-#include "policy/bubblewrap/process_sandbox.h"
+#include "policy/bubblewrap/bubblewrap_plan.h"
 #include "policy/bubblewrap/project.h"
 #include "policy/options/policy.h"
 #include "supervise/pool/sandbox_pool.h"

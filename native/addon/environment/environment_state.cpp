@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "addon/values/value_builder.h"
-#include "supervise/network/terminator.h"
+#include "supervise/network/tunnel.h"
 
 namespace native_runner {
 namespace {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "addon/values/value_builder.h"
-#include "policy/network/connections.h"
+#include "policy/network/network_rules.h"
 #include "supervise/preparation/run_result.h"
 
 namespace native_runner {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "policy/result.h"
-#include "supervise/streams/output_buffer.h"
+#include "supervise/streams/output.h"
 
 namespace native_runner {
 

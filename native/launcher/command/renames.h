@@ -7,7 +7,7 @@
 #include <cstdint>
 
 #include "launcher/command/directory_move.h"
-#include "launcher/layers/landlock.h"
+#include "launcher/layers/layers.h"
 #include "launcher/order/order.h"
 #include "launcher/trace/observations.h"
 

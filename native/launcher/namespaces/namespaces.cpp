@@ -13,7 +13,6 @@
 #include "launcher/kernel/calls.h"
 #include "launcher/kernel/process.h"
 #include "launcher/kernel/text.h"
-#include "launcher/namespaces/caches.h"
 #include "launcher/namespaces/overlay.h"
 #include "protocol/identity.h"
 

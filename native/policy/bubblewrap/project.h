@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "policy/bubblewrap/bubblewrap_plan.h"
@@ -58,5 +59,17 @@ std::optional<Error> CheckPolicy(const ProjectPolicy& policy);
 // mount too: a command can't replace the .git that holds the protected hooks.
 BubblewrapPlan PlanProject(const ProjectPolicy& policy, const ProjectFacts& facts,
                            int first_descriptor, std::uint64_t tmp_bytes);
+
+// Stands for a protected path that does not exist while commands run, on the host and in the
+// sandbox: an empty directory, or a regular file with a text.
+struct PlaceholderForm {
+  bool is_file = false;
+  std::string_view text;       // of a file; a literal
+  bool may_be_filled = false;  // a directory in which commands may make entries, which then stay
+};
+
+// Returns the form for a protected path, by its last component: a file where programs read a file,
+// with a text that says the same to them as a missing one. A directory for all other names.
+PlaceholderForm PlaceholderFormOf(std::string_view path);
 
 }  // namespace native_runner

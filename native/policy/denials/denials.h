@@ -1,15 +1,17 @@
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "policy/bubblewrap/bubblewrap_plan.h"
 #include "policy/denials/observation.h"
-#include "policy/network/connections.h"
+#include "policy/network/network_rules.h"
 #include "policy/options/home.h"
 #include "policy/options/policy.h"
 #include "policy/options/request.h"
@@ -123,5 +125,48 @@ DenialLog ReportDenials(const DeniedRun& run, const LookAtHostPath& look);
 
 // True if ReportDenials needs to look at the host's files. Most commands are refused nothing.
 bool NeedsLook(const DeniedRun& run);
+
+// Files that only root can read on common distributions. A command started by root is uid 0 too, so
+// it could otherwise read them through a bound /etc.
+inline constexpr std::array<std::string_view, 8> kSecretFiles = {
+    "/etc/shadow",    "/etc/shadow-",     "/etc/gshadow",          "/etc/gshadow-",
+    "/etc/sudoers",   "/etc/krb5.keytab", "/etc/security/opasswd",
+    "/etc/.pwd.lock",  // a lock on it holds up the host's passwd(1), useradd(8) and the like
+};
+inline constexpr std::array<std::string_view, 6> kSecretDirectories = {
+    "/etc/sudoers.d", "/etc/ssl/private",         "/etc/NetworkManager/system-connections",
+    "/etc/wireguard", "/etc/letsencrypt/archive", "/etc/letsencrypt/accounts",
+};
+// The host's SSH keys as a pattern of glob(3), and how their paths begin.
+inline constexpr const char* kHostKeys = "/etc/ssh/*_key";
+inline constexpr std::string_view kHostKeysBefore = "/etc/ssh/ssh_host_";
+
+// Returns why a host path must not be granted, as a clause; empty if it may be. `path` is real.
+std::string WhyNotGrant(const std::string& path, bool is_write, bool is_directory,
+                        const AdviceLists& lists);
+
+// Returns the repository whose directory for a linked worktree or a submodule `path` is in; empty
+// if it is in none. Git reads both, and looks there only as the `.git` of a working tree says so
+// (gitrepository-layout(5)).
+std::string RepositoryOf(const std::string& path);
+
+// Reduces the grants of paths to as few as possible without granting more than needed: the
+// directory if several of its own files are granted and the directory may be granted; a grant that
+// another one covers is replaced by that one. For a path in RepositoryOf the repository is granted,
+// if it may be.
+void FindSmallestGrants(const AdviceLists& lists, std::vector<Denial>* denials);
+
+// Returns the entries of the PATH variable in an environment that are absolute.
+std::vector<std::string> SearchPathOf(const std::vector<std::string>& environment);
+
+// Returns the names that a run seems to have looked for along its PATH without finding them, each
+// once, as refused executions: `path` is the name, `call` and `program` are those of the look. They
+// are the run's own program; what was executed or looked at in directories of PATH; and, as shells
+// look for programs without executing them, the words of a command that ended with 127. Some may be
+// no programs at all. Pure.
+std::vector<Observation> MissingPrograms(const DeniedRun& run);
+
+// True if the run ended as one whose program was not found does.
+bool EndedAsMissing(const DeniedRun& run);
 
 }  // namespace native_runner

@@ -7,8 +7,7 @@
 #include <cerrno>
 
 #include "policy/bubblewrap/bubblewrap_mounts.h"
-#include "policy/denials/grants.h"
-#include "policy/denials/missing_programs.h"
+#include "policy/denials/denials.h"
 #include "policy/denials/observation.h"
 #include "policy/text/path.h"
 #include "protocol/order.h"

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "policy/network/http_head.h"
+#include "policy/network/http.h"
 
 namespace native_runner {
 

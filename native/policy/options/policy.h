@@ -66,7 +66,7 @@ struct BubblewrapPolicy {
   std::string tmp_path = "/tmp";
   bool write_workspace = true;          // false: the workspace is mounted read-only
   bool with_landlock = false;           // the launcher applies Landlock too
-  std::vector<std::string> extra_args;  // of bwrap, unchanged; see extra_args.h
+  std::vector<std::string> extra_args;  // of bwrap, unchanged; see validate.h
   std::vector<std::string> required;    // layers without which no command may run
   Home home = Home::kNone;
   std::string home_directory;  // kDirectory only

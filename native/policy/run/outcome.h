@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "policy/options/request.h"
 #include "protocol/report.h"
@@ -90,5 +91,27 @@ struct Timing {
 // Computes the durations. Moments that contradict each other (a launcher with a clock of its own)
 // shorten parts but never make one negative.
 Timing TimingOf(const RunTimestamps& moments);
+
+// The facts of the host that decide whether bwrap can make a sandbox. A snapshot and plain value; a
+// text is empty where the host has no such thing.
+struct SetupFacts {
+  bool is_root = false;             // effective uid 0
+  bool is_in_bwrap = false;         // this process is in a sandbox of bwrap's
+  std::string max_user_namespaces;  // user.max_user_namespaces
+  std::string unprivileged_userns;  // kernel.unprivileged_userns_clone: Debian's kernels
+  std::string apparmor_userns;      // kernel.apparmor_restrict_unprivileged_userns: Ubuntu's
+  std::string container;            // such as "docker"
+  std::string apparmor_profile;     // the enforced profile that confines this process
+  std::string covered_proc;         // a path below /proc that another mount covers
+};
+
+// Returns what the operator can do about `reason`, a message of bwrap or about it; may have several
+// lines; empty if unknown. `program`: bwrap's name or absolute path. Pure.
+std::string BubblewrapFix(std::string_view reason, const SetupFacts& facts,
+                          std::string_view program);
+
+// Returns what the operator can do if `reason`, a message of the launcher or bwrap, is that root's
+// commands may not enter a directory of another user; empty otherwise. Pure.
+std::string EntryFix(std::string_view reason, bool is_root);
 
 }  // namespace native_runner

@@ -1,6 +1,8 @@
 #pragma once
 
 #include <algorithm>
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -53,5 +55,13 @@ std::string Quoted(std::string_view value);
 
 // Like Quoted, but cut after about 200 bytes (never inside a UTF-8 sequence), for error messages.
 std::string QuotedShort(std::string_view value);
+
+// True if `table`, the text of /proc/PID/net/tcp or tcp6 (proc_pid_net(5)), has a socket in the
+// state LISTEN on a local port. Ignores lines that are cut off or malformed. Pure.
+bool HasListener(std::string_view table, std::uint16_t port);
+
+// Returns how many sockets of a protocol ("TCP", "TCP6") are in use, including those that listen.
+// `text` is that of /proc/PID/net/sockstat or sockstat6; nullopt if it does not say. Pure.
+std::optional<std::uint64_t> SocketsInUse(std::string_view text, std::string_view protocol);
 
 }  // namespace native_runner

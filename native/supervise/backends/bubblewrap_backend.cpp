@@ -7,16 +7,16 @@
 #include <utility>
 
 #include "policy/options/devices.h"
-#include "policy/options/extra_args.h"
+#include "policy/options/validate.h"
 #include "policy/text/path.h"
 #include "policy/text/text.h"
 #include "supervise/backends/launcher_backends.h"
 #include "supervise/host/host.h"
-#include "supervise/network/network_steps.h"
+#include "supervise/network/sandbox_network.h"
 #include "supervise/os/file_threads.h"
-#include "supervise/project/home_places.h"
+#include "supervise/project/homes.h"
 #include "supervise/transaction/entry.h"
-#include "supervise/transaction/home_caches.h"
+#include "supervise/transaction/mounted_workspace.h"
 
 namespace native_runner {
 namespace {

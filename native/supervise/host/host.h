@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -14,6 +15,7 @@
 #include "policy/network/network_rules.h"
 #include "policy/options/policy.h"
 #include "policy/result.h"
+#include "policy/run/outcome.h"
 
 namespace native_runner {
 
@@ -129,5 +131,19 @@ std::optional<Error> FindNameFiles(const NetworkPolicy& policy, const std::vecto
 // unless they are in them. As FindNameFiles.
 void FindRootFiles(Network network, const std::vector<Mount>& mounts, int first_descriptor,
                    HostFacts* facts);
+
+// Reads what of this host decides whether bwrap can make a sandbox: some files of /proc, /run and
+// the root, in well below a millisecond. For runs that have failed. Any thread.
+SetupFacts ReadSetupFacts();
+
+// True if bwrap can forbid user namespaces inside a sandbox (--disable-userns): it writes a limit
+// in /proc/sys, which containers mount read-only. Looked at anew for each run. Any thread.
+bool MayLimitUserNamespaces();
+
+// Returns what the operator can do about a sandbox that could not be made, from the message
+// `reason` and this host; empty if unknown. `runtime`, `program`: those of the run's record. Any
+// thread.
+std::string SetupFix(const std::string& reason, std::string_view runtime,
+                     const std::string& program);
 
 }  // namespace native_runner

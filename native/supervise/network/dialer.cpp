@@ -14,7 +14,7 @@
 #include <mutex>
 #include <utility>
 
-#include "policy/network/connections.h"
+#include "policy/network/network_rules.h"
 #include "supervise/os/file_threads.h"
 
 namespace native_runner {

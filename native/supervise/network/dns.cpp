@@ -7,7 +7,7 @@
 #include <string>
 #include <utility>
 
-#include "policy/network/connections.h"
+#include "policy/network/network_rules.h"
 #include "policy/text/text.h"
 
 namespace native_runner {

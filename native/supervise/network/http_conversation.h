@@ -5,8 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "policy/network/http_framing.h"
-#include "policy/network/http_request.h"
+#include "policy/network/http.h"
 #include "supervise/network/connection.h"
 #include "supervise/network/dialer.h"
 #include "supervise/network/sockets.h"

@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "policy/network/connections.h"
+#include "policy/network/network_rules.h"
 #include "supervise/os/handle.h"
 
 namespace native_runner {

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "policy/network/connections.h"
+#include "policy/network/network_rules.h"
 
 namespace native_runner {
 

@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "policy/text/path.h"
-#include "policy/transaction/file_times.h"
+#include "policy/transaction/file_systems.h"
 #include "supervise/os/file_threads.h"
 
 namespace native_runner {

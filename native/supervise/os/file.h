@@ -94,8 +94,9 @@ std::uint64_t FileClock();
 std::uint64_t WaitForTick();
 
 // The same for the file system that something is open on, by what shows of its ticks there
-// (file_times.h): up to two seconds where they are as long. `changed_ns`: a moment after the
-// earlier changes, since 1970; only what is left of its tick is waited for. 0: now.
+// (policy/transaction/file_systems.h): up to two seconds where they are as long. `changed_ns`: a
+// moment after the earlier changes, since 1970; only what is left of its tick is waited for. 0:
+// now.
 std::uint64_t WaitForTickOf(int descriptor, std::uint64_t changed_ns = 0);
 
 // Waits until changes get another ctime than this one. Returns at once if it is in the past, or far

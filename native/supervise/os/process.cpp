@@ -24,7 +24,7 @@
 #include <memory>
 #include <system_error>
 
-#include "policy/text/listening_port.h"
+#include "policy/text/text.h"
 #include "protocol/identity.h"
 #include "protocol/order.h"
 #include "supervise/os/file.h"

@@ -10,13 +10,13 @@
 
 #include "policy/denials/denials.h"
 #include "policy/denials/observation.h"
-#include "policy/network/connections.h"
+#include "policy/network/network_rules.h"
 #include "policy/result.h"
 #include "policy/run/outcome.h"
 #include "protocol/layer.h"
 #include "supervise/network/forward.h"
 #include "supervise/sandbox/sandbox.h"
-#include "supervise/streams/output_buffer.h"
+#include "supervise/streams/output.h"
 
 namespace native_runner {
 

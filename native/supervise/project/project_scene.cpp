@@ -16,10 +16,9 @@
 
 #include "policy/text/path.h"
 #include "protocol/order.h"
-#include "supervise/host/setup_facts.h"
+#include "supervise/host/host.h"
 #include "supervise/os/file_threads.h"
 #include "supervise/project/git_repository.h"
-#include "supervise/project/new_repository.h"
 
 namespace native_runner {
 namespace {

@@ -9,9 +9,9 @@
 #include "policy/result.h"
 #include "supervise/host/host.h"
 #include "supervise/os/file.h"
-#include "supervise/project/git_exclude.h"
-#include "supervise/project/placeholder.h"
-#include "supervise/project/project_home.h"
+#include "supervise/project/git_repository.h"
+#include "supervise/project/homes.h"
+#include "supervise/project/mount_points.h"
 
 namespace native_runner {
 

@@ -11,7 +11,7 @@
 #include "policy/text/path.h"
 #include "protocol/order.h"
 #include "protocol/report.h"
-#include "supervise/network/network_steps.h"
+#include "supervise/network/sandbox_network.h"
 
 namespace native_runner {
 namespace {

@@ -14,12 +14,11 @@
 #include <string_view>
 #include <vector>
 
-#include "policy/network/connections.h"
 #include "policy/network/dns.h"
 #include "policy/network/host_name.h"
-#include "policy/network/http_framing.h"
-#include "policy/network/http_request.h"
+#include "policy/network/http.h"
 #include "policy/network/ip_address.h"
+#include "policy/network/network_rules.h"
 #include "policy/network/socks.h"
 #include "policy/network/tls_client_hello.h"
 

@@ -9,10 +9,9 @@
 #include <span>
 #include <utility>
 
-#include "policy/git/git_patch.h"
+#include "policy/git/patch.h"
 #include "policy/text/digest.h"
 #include "workspace/tree/helper_thread.h"
-#include "workspace/tree/stopping.h"
 
 namespace native_runner {
 namespace {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <map>
 #include <set>
 #include <string>
@@ -71,5 +72,20 @@ Result<std::vector<Change>> ScanChanges(const ScannedTree& upper, const ScannedT
 Result<std::vector<Change>> ScanCopy(const ScannedTree& copy, const ScannedTree& host,
                                      const CopyManifest& manifest, const Ledger& ledger,
                                      std::vector<Change>* as_host = nullptr);
+
+// What tells the state of a change that was seen from all later ones (VersionOf): contents, where
+// times can't (same_file.h).
+
+// Gives changes a digest where their times may be those of a later state too. `begun_ns`: by the
+// clock of file times, before they were scanned. `may_be_open`: something may have files of the
+// tree open, so that each is looked at. What is written to through a mapping is on disk when this
+// returns: the next write sets the times again. Reads the files that get a digest, and no others.
+void AddDigests(const ScannedTree& upper, std::uint64_t begun_ns, bool may_be_open,
+                std::vector<Change>* changes);
+
+// Gives changes a digest that were seen with one. `seen`: by path, versions.
+void AddSeenDigests(const ScannedTree& upper,
+                    const std::map<std::string, std::string, std::less<>>& seen,
+                    std::vector<Change>* changes);
 
 }  // namespace native_runner

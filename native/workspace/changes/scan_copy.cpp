@@ -6,10 +6,9 @@
 #include <unordered_set>
 #include <utility>
 
-#include "workspace/changes/noted_contents.h"
 #include "workspace/changes/same_file.h"
 #include "workspace/changes/scan.h"
-#include "workspace/tree/stopping.h"
+#include "workspace/tree/helper_thread.h"
 
 namespace native_runner {
 namespace {

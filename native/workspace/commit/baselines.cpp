@@ -10,13 +10,12 @@
 #include <cstring>
 #include <utility>
 
-#include "policy/transaction/file_times.h"
-#include "workspace/changes/noted_contents.h"
+#include "policy/transaction/file_systems.h"
 #include "workspace/changes/same_file.h"
 #include "workspace/commit/commit_directory.h"
 #include "workspace/tree/beneath.h"
 #include "workspace/tree/file_stat.h"
-#include "workspace/tree/stopping.h"
+#include "workspace/tree/helper_thread.h"
 
 namespace native_runner {
 namespace {

@@ -31,7 +31,7 @@ namespace native_runner {
 // So a look that comes late tells of conflicts that are none; none that is one is missed.
 //
 // Of a directory that is hidden as a whole, by a whiteout, a file or an opaque directory, only its
-// files whose later changes times may not tell (noted_contents.h) get a baseline.
+// files whose later changes times may not tell (same_file.h) get a baseline.
 //
 // `seen`, if given, gets all paths that are in `upper` below directories of the host's. `unseen`:
 // paths at which commands may not have seen what the host has; there each baseline is suspect.

@@ -13,7 +13,7 @@
 #include "supervise/os/file.h"
 #include "workspace/files/directory_entries.h"
 #include "workspace/tree/beneath.h"
-#include "workspace/tree/file_systems.h"
+#include "workspace/tree/file_stat.h"
 #include "workspace/tree/staged_file.h"
 
 namespace native_runner {

@@ -9,7 +9,7 @@
 
 #include "policy/result.h"
 #include "policy/transaction/host_file.h"
-#include "workspace/copy/copy_entry.h"
+#include "workspace/copy/tree_copier.h"
 #include "workspace/tree/scanned_tree.h"
 
 namespace native_runner {

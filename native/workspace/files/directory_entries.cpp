@@ -14,7 +14,7 @@
 
 #include "policy/text/text.h"
 #include "supervise/os/file.h"
-#include "workspace/tree/stopping.h"
+#include "workspace/tree/helper_thread.h"
 
 namespace native_runner {
 namespace {

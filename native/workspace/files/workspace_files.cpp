@@ -8,7 +8,7 @@
 #include <cerrno>
 #include <utility>
 
-#include "workspace/tree/access_lists.h"
+#include "workspace/tree/file_stat.h"
 
 namespace native_runner {
 

@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "supervise/streams/output_buffer.h"
+#include "supervise/streams/output.h"
 #include "workspace/files/directory_entries.h"
 #include "workspace/tree/beneath.h"
 #include "workspace/tree/file_stat.h"

@@ -15,9 +15,9 @@
 #include "workspace/transaction/checkpoints.h"
 #include "workspace/transaction/merge.h"
 #include "workspace/transaction/merge_base.h"
-#include "workspace/transaction/own_files.h"
 #include "workspace/transaction/transaction.h"
-#include "workspace/tree/stopping.h"
+#include "workspace/transaction/transaction_directory.h"
+#include "workspace/tree/helper_thread.h"
 
 // Forks of a transaction, and what becomes of them: they are compared, taken over and merged.
 

@@ -14,7 +14,7 @@
 #include "supervise/os/descriptor.h"
 #include "supervise/os/file.h"
 #include "workspace/copy/tree_copier.h"
-#include "workspace/transaction/own_files.h"
+#include "workspace/transaction/transaction_directory.h"
 #include "workspace/tree/scanned_tree.h"
 #include "workspace/tree/staged_file.h"
 

@@ -8,7 +8,7 @@
 #include "policy/result.h"
 #include "policy/transaction/file_systems.h"
 #include "policy/transaction/host_file.h"
-#include "policy/transaction/transaction_record.h"
+#include "policy/transaction/journal.h"
 
 namespace native_runner {
 
@@ -31,7 +31,7 @@ inline constexpr CheckpointNames kCopyNames = {"tree", "copies", true};
 //
 //   checkpoints/
 //     ID/        whole, or not there
-//       record   see transaction_record.h
+//       record   see journal.h
 //       upper/   a copy of what commands had changed, see tree_copier.h
 //       ledger   what the host had where something was changed
 //       tree/    in the place of these: a copy of the copy that commands change files in

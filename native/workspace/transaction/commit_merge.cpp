@@ -10,17 +10,17 @@
 #include <string_view>
 #include <utility>
 
-#include "policy/transaction/file_times.h"
+#include "policy/transaction/file_systems.h"
 #include "workspace/changes/same_file.h"
 #include "workspace/commit/baselines.h"
 #include "workspace/commit/commit_directory.h"
 #include "workspace/commit/staging.h"
 #include "workspace/transaction/kept_texts.h"
 #include "workspace/transaction/merge.h"
-#include "workspace/transaction/own_files.h"
 #include "workspace/transaction/transaction.h"
+#include "workspace/transaction/transaction_directory.h"
 #include "workspace/tree/file_stat.h"
-#include "workspace/tree/stopping.h"
+#include "workspace/tree/helper_thread.h"
 
 // Commits that merge what the host has changed meanwhile: what the transaction has becomes what
 // both have made of it, which then is committed as ever. If the process dies in between, each file

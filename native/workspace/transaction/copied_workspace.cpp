@@ -12,9 +12,8 @@
 #include <string>
 #include <utility>
 
-#include "policy/transaction/file_times.h"
+#include "policy/transaction/file_systems.h"
 #include "policy/transaction/journal.h"
-#include "workspace/changes/noted_contents.h"
 #include "workspace/changes/same_file.h"
 #include "workspace/commit/baselines.h"
 #include "workspace/tree/beneath.h"

@@ -9,7 +9,7 @@
 #include "policy/transaction/host_file.h"
 #include "supervise/os/file.h"
 #include "workspace/commit/commit.h"
-#include "workspace/copy/copy_entry.h"
+#include "workspace/copy/tree_copier.h"
 #include "workspace/transaction/transaction_directory.h"
 #include "workspace/tree/scanned_tree.h"
 

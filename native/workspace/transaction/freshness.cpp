@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "policy/transaction/file_times.h"
+#include "policy/transaction/file_systems.h"
 #include "protocol/identity.h"
 #include "supervise/transaction/mounted_workspace.h"
 #include "workspace/tree/beneath.h"

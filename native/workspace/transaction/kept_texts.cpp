@@ -9,9 +9,9 @@
 #include <string_view>
 #include <utility>
 
-#include "workspace/transaction/own_files.h"
+#include "workspace/transaction/transaction_directory.h"
+#include "workspace/tree/helper_thread.h"
 #include "workspace/tree/staged_file.h"
-#include "workspace/tree/stopping.h"
 
 namespace native_runner {
 namespace {

@@ -15,12 +15,12 @@
 
 #include "supervise/os/descriptor.h"
 #include "workspace/changes/same_file.h"
-#include "workspace/copy/copy_entry.h"
+#include "workspace/copy/tree_copier.h"
 #include "workspace/files/directory_entries.h"
 #include "workspace/transaction/kept_texts.h"
 #include "workspace/tree/beneath.h"
 #include "workspace/tree/file_stat.h"
-#include "workspace/tree/stopping.h"
+#include "workspace/tree/helper_thread.h"
 
 namespace native_runner {
 namespace {

@@ -15,7 +15,7 @@
 #include "policy/transaction/host_file.h"
 #include "workspace/transaction/checkpoints.h"
 #include "workspace/transaction/kept_texts.h"
-#include "workspace/transaction/own_files.h"
+#include "workspace/transaction/transaction_directory.h"
 #include "workspace/tree/staged_file.h"
 
 namespace native_runner {

@@ -10,7 +10,7 @@
 
 #include "policy/result.h"
 #include "policy/transaction/change.h"
-#include "policy/transaction/transaction_record.h"
+#include "policy/transaction/journal.h"
 #include "supervise/os/descriptor.h"
 #include "workspace/tree/scanned_tree.h"
 

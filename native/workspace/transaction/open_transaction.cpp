@@ -13,8 +13,8 @@
 #include "workspace/commit/commit_directory.h"
 #include "workspace/transaction/checkpoints.h"
 #include "workspace/transaction/kept_texts.h"
-#include "workspace/transaction/own_files.h"
 #include "workspace/transaction/transaction.h"
+#include "workspace/transaction/transaction_directory.h"
 
 // Opens new transactions, and resumes those that a process has left.
 

@@ -8,12 +8,12 @@
 
 #include "workspace/changes/patch.h"
 #include "workspace/changes/same_file.h"
-#include "workspace/copy/copy_entry.h"
+#include "workspace/copy/tree_copier.h"
 #include "workspace/transaction/kept_texts.h"
 #include "workspace/transaction/merge_base.h"
-#include "workspace/transaction/own_files.h"
 #include "workspace/transaction/transaction.h"
-#include "workspace/tree/stopping.h"
+#include "workspace/transaction/transaction_directory.h"
+#include "workspace/tree/helper_thread.h"
 
 // What a transaction has changed since it and another one parted.
 

@@ -8,15 +8,27 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <charconv>
+#include <cstddef>
+#include <cstdio>
 #include <cstring>
 #include <ctime>
+#include <map>
+#include <optional>
+#include <set>
+#include <system_error>
 #include <utility>
 
+#include "policy/options/home.h"
 #include "policy/text/path.h"
 #include "policy/text/text.h"
+#include "supervise/os/descriptor.h"
+#include "supervise/os/file.h"
 #include "workspace/changes/same_file.h"
-#include "workspace/transaction/own_files.h"
-#include "workspace/tree/file_systems.h"
+#include "workspace/files/directory_entries.h"
+#include "workspace/transaction/checkpoints.h"
+#include "workspace/tree/beneath.h"
+#include "workspace/tree/file_stat.h"
 #include "workspace/tree/scanned_tree.h"
 #include "workspace/tree/staged_file.h"
 
@@ -488,6 +500,174 @@ Result<std::vector<ListedTransaction>> ListTransactions(const std::string& state
     return one.record.created_ns < other.record.created_ns;
   });
   return all;
+}
+
+namespace {
+
+constexpr std::size_t kTimeDigits = 20;
+
+}  // namespace
+
+std::string TextOf(const TimedName& name) {
+  const std::string digits = std::to_string(name.added_ns);
+  return std::string(kTimeDigits - digits.size(), '0') + digits + "-" + name.id;
+}
+
+std::optional<TimedName> TimedNameOf(const std::string& text) {
+  if (text.size() <= kTimeDigits + 1 || text[kTimeDigits] != '-') return std::nullopt;
+  TimedName name;
+  const char* const end = text.data() + kTimeDigits;
+  const auto [at, failed] = std::from_chars(text.data(), end, name.added_ns);
+  if (failed != std::errc() || at != end) return std::nullopt;
+  name.id = text.substr(kTimeDigits + 1);
+  return name;
+}
+
+Result<Descriptor> OpenOwn(int directory, const std::string& name) {
+  constexpr int kFlags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
+  const int opened = openat(directory, name.c_str(), kFlags);
+  if (opened < 0) return SystemError("openat", errno);
+  return Descriptor(opened);
+}
+
+Result<Descriptor> MakeOwn(int directory, const std::string& name) {
+  if (mkdirat(directory, name.c_str(), S_IRWXU) != 0) return SystemError("mkdirat", errno);
+  return OpenOwn(directory, name);
+}
+
+Result<Descriptor> OpenOrMakeOwn(int directory, const std::string& name) {
+  if (mkdirat(directory, name.c_str(), S_IRWXU) != 0 && errno != EEXIST) {
+    return SystemError("mkdirat", errno);
+  }
+  return OpenOwn(directory, name);
+}
+
+Result<bool> HoldsOwn(int directory, const std::string& name) {
+  if (faccessat(directory, name.c_str(), F_OK, AT_SYMLINK_NOFOLLOW) == 0) return true;
+  if (errno == ENOENT) return false;
+  return SystemError("faccessat", errno);
+}
+
+std::optional<Error> RemoveOwn(int directory, const std::string& name, bool may_stop) {
+  auto copy = DuplicateOf(directory);
+  if (!copy) return copy.error();
+  const auto removed = RemoveEntry(Beneath::Of(std::move(*copy)), name, true, may_stop);
+  if (removed) return std::nullopt;
+  const FileError& why = removed.error();
+  if (why.kind == FileError::Kind::kSandbox) return why.sandbox;
+  if (why.number == ENOENT) return std::nullopt;
+  return SystemError("rm in a transaction's directory", why.number);
+}
+
+std::optional<Error> RenameOwn(int directory, const std::string& from, const std::string& to) {
+  if (renameat(directory, from.c_str(), directory, to.c_str()) == 0) return std::nullopt;
+  return SystemError("renameat", errno);
+}
+
+namespace {
+
+constexpr std::uint64_t kMostEntries = 1ULL << 40U;
+
+// A file with several names.
+struct Linked {
+  std::uint64_t bytes = 0;
+  std::uint32_t links = 0;  // names that it has
+  std::uint32_t seen = 0;   // those in the transaction
+
+  bool is_shared() const { return seen < links; }
+};
+
+// Adds up one transaction.
+class Measurement {
+ public:
+  explicit Measurement(std::string id) { space_.id = std::move(id); }
+
+  std::optional<Error> Add(Descriptor directory) {
+    const auto visit = [this](int parent, const NamedType& entry, const std::string& path) {
+      return Visit(parent, entry.name, path);
+    };
+    // To let its owner in for a moment would be in the way of whoever scans the transaction, and
+    // does the same.
+    bool has_closed = false;
+    const WalkRule rule = {.recursive = true, .most = kMostEntries, .has_closed = &has_closed};
+    const auto walked = WalkTree(Beneath::Of(std::move(directory)), "", rule, visit);
+    if (has_closed) space_.is_whole = false;
+    if (walked) return std::nullopt;
+    const FileError& why = walked.error();
+    if (why.kind == FileError::Kind::kSandbox) return why.sandbox;
+    return SystemError("readdir in a transaction's directory", why.number);
+  }
+
+  const std::map<std::uint64_t, Linked>& linked() const { return linked_; }
+
+  TransactionSpace Space() const {
+    TransactionSpace space = space_;
+    for (const auto& [inode, file] : linked_)
+      (file.is_shared() ? space.shared_bytes : space.bytes) += file.bytes;
+    return space;
+  }
+
+ private:
+  FileResult<std::optional<FileType>> Visit(int parent, const std::string& name,
+                                            const std::string& path) {
+    if (path == "work") return std::optional<FileType>();  // the kernel's; it holds no contents
+    constexpr int kFlags = O_PATH | O_NOFOLLOW | O_CLOEXEC;
+    const Descriptor entry(openat(parent, name.c_str(), kFlags));
+    if (!entry.valid()) {
+      if (errno == EACCES) space_.is_whole = false;  // the directory may be listed, no more
+      return std::optional<FileType>();              // else it has been removed
+    }
+    auto node = NodeOf(entry.get());
+    if (!node) return std::optional<FileType>();
+    AddNode(*node, path);
+    return std::optional(FileTypeOf(node->mode));
+  }
+
+  void AddNode(const Node& node, const std::string& path) {
+    if (S_ISDIR(node.mode) || node.links < 2) {
+      space_.bytes += node.allocated;
+    } else {
+      Linked& file = linked_[node.inode];
+      file = {.bytes = node.allocated, .links = node.links, .seen = file.seen + 1};
+      if (file.seen > 1) return;
+    }
+    const std::string top = path.substr(0, path.find('/'));
+    if (top == kOverlayNames.tree || top == kCopyNames.tree) {
+      space_.changes_bytes += node.allocated;
+    } else if (top == "checkpoints") {
+      space_.checkpoints_bytes += node.allocated;
+    } else if (top == kTransactionHome || top == "caches") {
+      space_.home_bytes += node.allocated;
+    }
+  }
+
+  TransactionSpace space_;
+  std::map<std::uint64_t, Linked> linked_;  // by inode
+};
+
+}  // namespace
+
+Result<SpaceReport> MeasureTransactions(const std::string& state, const std::string& workspace) {
+  auto listed = ListTransactions(state);
+  if (!listed) return listed.error();
+  SpaceReport report;
+  if (listed->empty()) return report;
+  auto directory = OpenPath(state.c_str(), O_RDONLY | O_DIRECTORY);
+  if (!directory) return directory.error();
+  std::set<std::uint64_t> counted;
+  for (const ListedTransaction& each : *listed) {
+    if (!workspace.empty() && each.record.workspace != workspace) continue;
+    auto own = OpenOwn(directory->get(), each.record.id);
+    if (!own) continue;  // it has been removed
+    Measurement measurement(each.record.id);
+    if (auto error = measurement.Add(std::move(*own))) return *error;
+    report.each.push_back(measurement.Space());
+    report.total_bytes += report.each.back().bytes;
+    for (const auto& [inode, file] : measurement.linked()) {
+      if (file.is_shared() && counted.insert(inode).second) report.total_bytes += file.bytes;
+    }
+  }
+  return report;
 }
 
 }  // namespace native_runner

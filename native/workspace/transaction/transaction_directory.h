@@ -8,7 +8,7 @@
 #include "policy/result.h"
 #include "policy/transaction/file_systems.h"
 #include "policy/transaction/host_file.h"
-#include "policy/transaction/transaction_record.h"
+#include "policy/transaction/journal.h"
 #include "supervise/os/descriptor.h"
 #include "supervise/os/file.h"
 #include "supervise/transaction/mounted_workspace.h"
@@ -20,7 +20,7 @@ namespace native_runner {
 // Where a transaction lies on disk, below the state directory that its user chose:
 //
 //   ID/          0700, so that nobody else reaches what is below
-//     record     see transaction_record.h; written when all the rest is there
+//     record     see journal.h; written when all the rest is there
 //     lock       held (flock(2)) while a process has the transaction open
 //     ledger     what the host had where commands have changed something, see host_file.h
 //     upper/     what commands have changed, as overlayfs keeps it
@@ -147,5 +147,66 @@ struct ListedTransaction {
 // nothing, and follows no link below the directory. kInvalidValue or kSetup for the directory
 // itself. Any thread; blocks as the file system does.
 Result<std::vector<ListedTransaction>> ListTransactions(const std::string& state);
+
+// TIME-ID: so that the names of what is kept are in the order of time (CLOCK_REALTIME,
+// nanoseconds).
+struct TimedName {
+  std::uint64_t added_ns = 0;
+  std::string id;
+};
+std::string TextOf(const TimedName& name);
+std::optional<TimedName> TimedNameOf(const std::string& text);
+
+// What was being written for as long as this was left by a process that died.
+inline constexpr std::uint64_t kAbandonedNs = 3'600'000'000'000;  // an hour
+
+// What a transaction keeps in its own directory, by names that nobody else changes. `directory` is
+// open for reading. No link is followed at the last step. kSetup where the file system refuses. Any
+// thread; blocks as the file system does.
+
+Result<Descriptor> OpenOwn(int directory, const std::string& name);
+
+// Makes an empty directory (0700), and opens it for reading.
+Result<Descriptor> MakeOwn(int directory, const std::string& name);
+
+// The same, or opens the one that is there.
+Result<Descriptor> OpenOrMakeOwn(int directory, const std::string& name);
+
+// Whether there is anything of this name: what can't be looked for is not what is missing.
+Result<bool> HoldsOwn(int directory, const std::string& name);
+
+// With all that is below; what is not there is no error. `may_stop`: it ends with an error once
+// IsStopped(), and a part is left.
+std::optional<Error> RemoveOwn(int directory, const std::string& name, bool may_stop = false);
+
+std::optional<Error> RenameOwn(int directory, const std::string& from, const std::string& to);
+
+// Says how much a transaction holds on disk, in bytes as the file system allocates them. Extents
+// that a reflink shares count in each file that has them.
+struct TransactionSpace {
+  std::string id;
+  // Of files that nothing else holds: removing the transaction frees them.
+  std::uint64_t bytes = 0;
+  // Of files that something else holds by a hard link: other transactions, or what commits have
+  // replaced.
+  std::uint64_t shared_bytes = 0;
+  // Parts of both: what commands have changed in the workspace, or the copy that they change; its
+  // checkpoints; its home with the caches.
+  std::uint64_t changes_bytes = 0;
+  std::uint64_t checkpoints_bytes = 0;
+  std::uint64_t home_bytes = 0;
+  // False: it has directories that keep their owner out, in which nothing is counted.
+  bool is_whole = true;
+};
+
+struct SpaceReport {
+  std::vector<TransactionSpace> each;  // the oldest first
+  std::uint64_t total_bytes = 0;       // of all of them, each file once
+};
+
+// Measures the transactions in a state directory, those of one workspace (a real path), or all for
+// "". Looks at each file, so that it takes as long as they have files. What is removed meanwhile
+// does not count. The errors of ListTransactions. Any thread; blocks as the file system does.
+Result<SpaceReport> MeasureTransactions(const std::string& state, const std::string& workspace);
 
 }  // namespace native_runner

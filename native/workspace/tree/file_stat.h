@@ -11,6 +11,7 @@
 #include <string>
 #include <string_view>
 
+#include "policy/transaction/file_systems.h"
 #include "workspace/tree/beneath.h"
 
 namespace native_runner {
@@ -82,5 +83,29 @@ FileResult<EntryState> StateOf(int directory, const char* name, const char* call
 
 // As lstat(2) has it; a path with a NUL byte is EINVAL.
 FileResult<EntryState> StateAt(const std::string& path);
+
+// True for the extended attributes that hold access control lists (acl(5)). A file that has one
+// shows the list's mask as its group's permissions: with the mode and without the list, its group
+// would get what the mask permits.
+bool IsAccessList(std::string_view attribute);
+
+// Gives a file the access control list of another one, and removes its own if that has none: it may
+// have inherited one from its directory. Both may be O_PATH. chmod(2) sets the mask afterwards.
+// False, with errno(3), on failure. Any thread.
+bool CopyAccessList(int from, int to);
+
+// True if chmod(2) alone could make two access control lists the same: they differ in the owner's,
+// the others' and the mask's permissions only. Both may be O_PATH. False, too, if one can't be
+// read. Any thread.
+bool HaveAlikeAccessLists(int one, int other);
+
+// The roles of a transaction's file systems.
+inline constexpr char kWorkspaceRole[] = "workspace";
+inline constexpr char kStateRole[] = "state";
+inline constexpr char kBackupRole[] = "backup";
+
+// Adds the file system of an open directory, O_PATH ones among them; nothing if it can't be looked
+// at. Some system calls, none of which waits for the storage. Any thread.
+void AddFileSystem(const std::string& role, int directory, FileSystemList* list);
 
 }  // namespace native_runner

@@ -1,6 +1,6 @@
-#include "policy/bubblewrap/process_sandbox.h"
-
 #include <gtest/gtest.h>
+
+#include "policy/bubblewrap/bubblewrap_plan.h"
 
 namespace native_runner {
 namespace process_sandbox_test {

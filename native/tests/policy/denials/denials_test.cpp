@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "policy/denials/missing_programs.h"
+#include "policy/denials/observation.h"
 
 namespace native_runner {
 namespace {

@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "policy/git/git_patch.h"
+#include "policy/git/patch.h"
 
 namespace native_runner {
 namespace {

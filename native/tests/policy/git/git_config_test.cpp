@@ -1,6 +1,6 @@
-#include "policy/git/git_config.h"
-
 #include <gtest/gtest.h>
+
+#include "policy/git/git_paths.h"
 
 namespace native_runner {
 namespace {

@@ -1,6 +1,6 @@
-#include "policy/git/git_patch.h"
-
 #include <gtest/gtest.h>
+
+#include "policy/git/patch.h"
 
 namespace native_runner {
 namespace {

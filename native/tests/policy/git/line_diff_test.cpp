@@ -1,9 +1,9 @@
-#include "policy/git/line_diff.h"
-
 #include <gtest/gtest.h>
 
 #include <cstdint>
 #include <string>
+
+#include "policy/git/patch.h"
 
 namespace native_runner {
 namespace {

@@ -3,7 +3,7 @@
 #include <string>
 #include <string_view>
 
-#include "policy/network/http_framing.h"
+#include "policy/network/http.h"
 
 namespace native_runner {
 namespace {

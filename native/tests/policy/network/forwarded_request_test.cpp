@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "policy/network/http_request.h"
+#include "policy/network/http.h"
 
 namespace native_runner {
 namespace {

@@ -1,10 +1,9 @@
-#include "policy/network/host_port.h"
-
 #include <gtest/gtest.h>
 
 #include <string>
 #include <vector>
 
+#include "policy/network/host_name.h"
 #include "policy/network/network_rules.h"
 
 namespace native_runner {

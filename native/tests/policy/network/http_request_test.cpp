@@ -1,9 +1,9 @@
-#include "policy/network/http_request.h"
-
 #include <gtest/gtest.h>
 
 #include <string>
 #include <string_view>
+
+#include "policy/network/http.h"
 
 namespace native_runner {
 namespace http_request_test {

@@ -3,8 +3,8 @@
 #include <string>
 #include <string_view>
 
-#include "policy/network/connections.h"
 #include "policy/network/ip_address.h"
+#include "policy/network/network_rules.h"
 
 namespace native_runner {
 namespace {

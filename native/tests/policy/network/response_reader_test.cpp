@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "policy/network/http_framing.h"
+#include "policy/network/http.h"
 
 namespace native_runner {
 namespace {

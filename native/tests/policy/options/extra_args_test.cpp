@@ -1,6 +1,6 @@
-#include "policy/options/extra_args.h"
-
 #include <gtest/gtest.h>
+
+#include "policy/options/validate.h"
 
 namespace native_runner {
 namespace {

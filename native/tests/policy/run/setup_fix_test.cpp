@@ -1,9 +1,9 @@
-#include "policy/run/setup_fix.h"
-
 #include <gtest/gtest.h>
 
 #include <string>
 #include <vector>
+
+#include "policy/run/outcome.h"
 
 namespace native_runner {
 namespace {

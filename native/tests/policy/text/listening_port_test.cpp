@@ -1,8 +1,8 @@
-#include "policy/text/listening_port.h"
-
 #include <gtest/gtest.h>
 
 #include <string>
+
+#include "policy/text/text.h"
 
 namespace native_runner {
 namespace {

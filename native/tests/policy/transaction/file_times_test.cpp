@@ -1,6 +1,6 @@
-#include "policy/transaction/file_times.h"
-
 #include <gtest/gtest.h>
+
+#include "policy/transaction/file_systems.h"
 
 namespace native_runner {
 namespace {

@@ -1,6 +1,6 @@
-#include "policy/transaction/transaction_record.h"
-
 #include <gtest/gtest.h>
+
+#include "policy/transaction/journal.h"
 
 namespace native_runner {
 namespace {

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "supervise/network/terminator.h"
+#include "supervise/network/tunnel.h"
 #include "tests/policy/network/made_client_hello.h"
 #include "tests/supervise/network/support/http.h"
 #include "tests/supervise/network/support/network_host.h"

@@ -1,5 +1,3 @@
-#include "supervise/project/git_exclude.h"
-
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -10,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "supervise/project/git_repository.h"
 #include "tests/supervise/support/temp_directory.h"
 
 namespace native_runner {

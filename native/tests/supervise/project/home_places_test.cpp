@@ -1,12 +1,11 @@
 // What a home on the host holds before bwrap mounts the tools in it.
 
-#include "supervise/project/home_places.h"
-
 #include <gtest/gtest.h>
 
 #include <filesystem>
 #include <fstream>
 
+#include "supervise/project/homes.h"
 #include "tests/supervise/support/temp_directory.h"
 
 namespace native_runner {

@@ -1,5 +1,3 @@
-#include "supervise/project/new_repository.h"
-
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -11,6 +9,7 @@
 #include <vector>
 
 #include "policy/bubblewrap/project.h"
+#include "supervise/project/git_repository.h"
 #include "tests/supervise/support/temp_directory.h"
 
 namespace native_runner {

@@ -1,5 +1,3 @@
-#include "supervise/project/placeholder.h"
-
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -8,6 +6,7 @@
 #include <filesystem>
 #include <memory>
 
+#include "supervise/project/mount_points.h"
 #include "tests/supervise/support/temp_directory.h"
 
 namespace native_runner {

@@ -1,7 +1,5 @@
 // A run's own home on the host: made, removed, and cleaned up after a host that died.
 
-#include "supervise/project/private_home.h"
-
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -11,6 +9,7 @@
 #include <iterator>
 #include <string>
 
+#include "supervise/project/homes.h"
 #include "tests/supervise/support/temp_directory.h"
 
 namespace native_runner {

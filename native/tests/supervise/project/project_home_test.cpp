@@ -1,7 +1,5 @@
 // How a project's commands see the home, and what the launcher is asked for.
 
-#include "supervise/project/project_home.h"
-
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -9,6 +7,7 @@
 #include <filesystem>
 
 #include "protocol/order.h"
+#include "supervise/project/homes.h"
 #include "tests/supervise/support/temp_directory.h"
 
 namespace native_runner {

@@ -7,7 +7,7 @@
 #include <fstream>
 #include <set>
 
-#include "supervise/network/network_steps.h"
+#include "supervise/network/sandbox_network.h"
 #include "tests/supervise/support/processes.h"
 #include "tests/supervise/support/run_host.h"
 #include "tests/supervise/support/temp_directory.h"

@@ -1,11 +1,10 @@
 // When a template is made, when it is given up, and when there is to be none.
 
-#include "supervise/pool/template_keeper.h"
-
 #include <gtest/gtest.h>
 
 #include <csignal>
 
+#include "supervise/pool/sandbox_pool.h"
 #include "tests/supervise/sandbox/clone_fixture.h"
 
 namespace native_runner {

@@ -1,5 +1,3 @@
-#include "supervise/streams/output_buffer.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -9,6 +7,7 @@
 #include <string_view>
 #include <utility>
 
+#include "supervise/streams/output.h"
 #include "tests/supervise/support/pattern.h"
 
 namespace native_runner {

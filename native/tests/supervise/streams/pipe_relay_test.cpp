@@ -1,5 +1,3 @@
-#include "supervise/streams/pipe_relay.h"
-
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <poll.h>

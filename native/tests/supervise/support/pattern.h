@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string>
 
-#include "supervise/streams/output_buffer.h"
+#include "supervise/streams/output.h"
 
 namespace native_runner {
 

@@ -17,7 +17,7 @@
 #include "supervise/os/file.h"
 #include "tests/workspace/support/overlay.h"
 #include "workspace/changes/scan.h"
-#include "workspace/tree/stopping.h"
+#include "workspace/tree/helper_thread.h"
 
 namespace native_runner {
 namespace {

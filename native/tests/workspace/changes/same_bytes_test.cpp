@@ -9,7 +9,7 @@
 #include "tests/workspace/support/overlay.h"
 #include "workspace/changes/same_file.h"
 #include "workspace/changes/scan.h"
-#include "workspace/tree/stopping.h"
+#include "workspace/tree/helper_thread.h"
 
 namespace native_runner {
 namespace {

@@ -8,7 +8,7 @@
 #include "tests/workspace/support/copied_project.h"
 #include "tests/workspace/support/renumbered.h"
 #include "tests/workspace/support/stepping.h"
-#include "workspace/tree/file_systems.h"
+#include "workspace/tree/file_stat.h"
 
 namespace native_runner {
 namespace {

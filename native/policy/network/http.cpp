@@ -1,13 +1,155 @@
-#include "policy/network/http_request.h"
+#include "policy/network/http.h"
 
 #include <algorithm>
 #include <array>
 #include <charconv>
 #include <utility>
+#include <vector>
 
 #include "policy/text/text.h"
 
 namespace native_runner {
+namespace {
+
+constexpr std::string_view kBeforeVersion = " HTTP/";
+constexpr std::array<std::string_view, 3> kResponseFields = {"Content-Length", "Transfer-Encoding",
+                                                             "Connection"};
+
+}  // namespace
+
+// llhttp's names in ours: what it calls back is a member function of the parser.
+const llhttp_settings_t HeadParser::kSettings = [] {
+  llhttp_settings_t settings{};
+  settings.on_method = [](llhttp_t* parser, const char* at, std::size_t size) {
+    return Of(parser)->OnMethod(at, size);
+  };
+  settings.on_url = [](llhttp_t* parser, const char* at, std::size_t size) {
+    return Of(parser)->OnTarget(at, size);
+  };
+  settings.on_url_complete = [](llhttp_t* parser) { return Of(parser)->OnTargetComplete(); };
+  settings.on_version = [](llhttp_t* parser, const char* at, std::size_t) {
+    return Of(parser)->OnVersion(at);
+  };
+  settings.on_version_complete = [](llhttp_t* parser) { return Of(parser)->OnVersionComplete(); };
+  settings.on_header_field = [](llhttp_t* parser, const char* at, std::size_t size) {
+    return Of(parser)->OnFieldName(at, size);
+  };
+  settings.on_header_field_complete = [](llhttp_t* parser) {
+    return Of(parser)->OnFieldNameComplete();
+  };
+  settings.on_header_value = [](llhttp_t* parser, const char* at, std::size_t size) {
+    return Of(parser)->OnFieldValue(at, size);
+  };
+  settings.on_header_value_complete = [](llhttp_t* parser) {
+    return Of(parser)->OnFieldValueComplete();
+  };
+  settings.on_headers_complete = [](llhttp_t*) { return static_cast<int>(HPE_PAUSED); };
+  return settings;
+}();
+
+HeadParser::HeadParser(Kind kind) {
+  llhttp_init(&parser_, kind == Kind::kRequest ? HTTP_REQUEST : HTTP_RESPONSE, &kSettings);
+}
+
+std::size_t HeadParser::Feed(std::string_view bytes) {
+  if (state_ != State::kNeedsMore || bytes.empty()) return 0;
+  parser_.data = this;
+  piece_ = bytes.data();
+  const llhttp_errno_t error = llhttp_execute(&parser_, bytes.data(), bytes.size());
+  std::size_t taken = bytes.size();
+  if (error != HPE_OK) {
+    taken = std::min(taken, static_cast<std::size_t>(llhttp_get_error_pos(&parser_) - piece_));
+    state_ = error == HPE_PAUSED ? State::kComplete : State::kRefused;
+    if (state_ == State::kRefused && !is_refused_by_us_) fault_ = FaultOf(error);
+  }
+  fed_ += taken;
+  return taken;
+}
+
+int HeadParser::Refuse(HttpFault fault) {
+  is_refused_by_us_ = true;
+  fault_ = fault;
+  return -1;
+}
+
+HttpFault HeadParser::FaultOf(llhttp_errno_t error) const {
+  switch (error) {
+    case HPE_INVALID_CONTENT_LENGTH:
+    case HPE_UNEXPECTED_CONTENT_LENGTH:
+    case HPE_INVALID_TRANSFER_ENCODING:
+      return HttpFault::kFraming;
+    case HPE_INVALID_URL:
+      return HttpFault::kTarget;
+    case HPE_INVALID_VERSION:
+      return has_version_ ? HttpFault::kRequestLine : HttpFault::kVersion;
+    default:
+      return has_version_ ? HttpFault::kField : HttpFault::kRequestLine;
+  }
+}
+
+int HeadParser::OnMethod(const char* at, std::size_t size) {
+  next_part_ = OffsetOf(at) + size + 1;
+  return 0;
+}
+
+// llhttp skips any number of blanks between the parts of a request line.
+int HeadParser::OnTarget(const char* at, std::size_t size) {
+  if (target_.empty() && OffsetOf(at) != next_part_) return Refuse(HttpFault::kTarget);
+  target_.append(at, size);
+  next_part_ = OffsetOf(at) + size + kBeforeVersion.size();
+  return 0;
+}
+
+// A request of HTTP/0.9 ends with its target.
+int HeadParser::OnTargetComplete() {
+  return parser_.http_minor == 9 ? Refuse(HttpFault::kRequestLine) : 0;
+}
+
+int HeadParser::OnVersion(const char* at) {
+  const bool is_first = !has_version_begun_;
+  has_version_begun_ = true;
+  const bool is_request = parser_.type == HTTP_REQUEST;
+  return is_request && is_first && OffsetOf(at) != next_part_ ? Refuse(HttpFault::kTarget) : 0;
+}
+
+int HeadParser::OnVersionComplete() {
+  has_version_ = true;
+  return parser_.http_major == 1 ? 0 : Refuse(HttpFault::kVersion);
+}
+
+int HeadParser::OnFieldName(const char* at, std::size_t size) {
+  if (!is_within_field_) {
+    if (fields_.size() == kMostHttpFields) return Refuse(HttpFault::kField);
+    is_within_field_ = true;
+    field_.name.clear();
+    field_.value.clear();
+  }
+  field_.name.append(at, size);
+  return 0;
+}
+
+int HeadParser::OnFieldNameComplete() {
+  keeps_field_ =
+      parser_.type == HTTP_REQUEST ||
+      std::any_of(kResponseFields.begin(), kResponseFields.end(),
+                  [this](std::string_view name) { return EqualIgnoringCase(name, field_.name); });
+  return 0;
+}
+
+int HeadParser::OnFieldValue(const char* at, std::size_t size) {
+  if (keeps_field_) field_.value.append(at, size);
+  return 0;
+}
+
+// llhttp leaves out the blanks before a value, not those behind it.
+int HeadParser::OnFieldValueComplete() {
+  is_within_field_ = false;
+  if (!keeps_field_) return 0;
+  field_.value.resize(field_.value.find_last_not_of(" \t") + 1);
+  fields_.push_back(std::move(field_));
+  return 0;
+}
+
 namespace {
 
 constexpr std::uint16_t kHttpPort = 80;
@@ -346,6 +488,192 @@ std::string ForwardedHead(const HttpRequest& request, bool closes) {
     AddField(&head, "Connection", "keep-alive");
   }
   return head + "\r\n";
+}
+
+namespace {
+
+constexpr std::size_t kMostSizeDigits = 16;
+constexpr std::uint64_t kMostChunkBytes = std::uint64_t{1} << 62;
+constexpr std::string_view kLineEnd = "\r\n";
+
+}  // namespace
+
+BodyReader::BodyReader(const HttpRequest& request)
+    : is_chunked_(request.is_chunked),
+      next_(request.is_chunked ? Next::kSize : Next::kData),
+      left_(request.content_length.value_or(0)) {
+  if (!is_chunked_ && left_ == 0) state_ = BodyState::kComplete;
+}
+
+std::size_t BodyReader::Feed(std::string_view bytes) {
+  std::size_t taken = 0;
+  while (state_ == BodyState::kNeedsMore && taken < bytes.size()) {
+    if (next_ != Next::kData) {
+      taken += TakeLine(bytes.substr(taken));
+      continue;
+    }
+    const auto size = static_cast<std::size_t>(
+        std::min<std::uint64_t>(left_, static_cast<std::uint64_t>(bytes.size() - taken)));
+    taken += size;
+    left_ -= size;
+    if (left_ > 0) continue;
+    if (is_chunked_) {
+      next_ = Next::kDataEnd;
+    } else {
+      state_ = BodyState::kComplete;
+    }
+  }
+  return taken;
+}
+
+// Takes what belongs to a line between the data: a chunk's size, or nothing, and the line's end.
+std::size_t BodyReader::TakeLine(std::string_view rest) {
+  std::size_t taken = 0;
+  if (next_ == Next::kSize && line_end_ == 0) {
+    taken = TakeDigits(rest.substr(0, kMostSizeDigits - digits_));
+  }
+  const std::string_view wanted = kLineEnd.substr(line_end_);
+  const std::string_view came = rest.substr(taken, wanted.size());
+  const auto [same, _] = std::mismatch(came.begin(), came.end(), wanted.begin());
+  const auto count = static_cast<std::size_t>(same - came.begin());
+  if (count > 0 && next_ == Next::kSize && digits_ == 0) {
+    state_ = BodyState::kMalformed;  // a line without a size
+    return 0;
+  }
+  if (count < came.size()) {
+    state_ = BodyState::kMalformed;
+    return taken + count;
+  }
+  line_end_ += count;
+  if (line_end_ == kLineEnd.size()) LineEnded();
+  return taken + count;
+}
+
+std::size_t BodyReader::TakeDigits(std::string_view rest) {
+  std::uint64_t value = 0;
+  const auto end = std::from_chars(rest.data(), rest.data() + rest.size(), value, 16).ptr;
+  const auto count = static_cast<std::size_t>(end - rest.data());
+  left_ = digits_ == 0 ? value : left_ << (4 * count) | value;
+  digits_ += count;
+  return count;
+}
+
+void BodyReader::LineEnded() {
+  line_end_ = 0;
+  switch (next_) {
+    case Next::kSize:
+      digits_ = 0;
+      next_ = left_ > 0 ? Next::kData : Next::kBodyEnd;
+      if (left_ > kMostChunkBytes) state_ = BodyState::kMalformed;
+      return;
+    case Next::kDataEnd:
+      next_ = Next::kSize;
+      return;
+    case Next::kBodyEnd:
+      state_ = BodyState::kComplete;
+      return;
+    case Next::kData:
+      return;
+  }
+}
+
+namespace {
+
+constexpr char kFirstOfHead = 'H';
+constexpr unsigned kSwitchingProtocols = 101;
+constexpr unsigned kFirstFinal = 200;
+constexpr unsigned kNoContent = 204;
+constexpr unsigned kNotModified = 304;
+constexpr std::size_t kMostDigits = 18;
+
+bool IsNumber(std::string_view text) {
+  return !text.empty() && text.size() <= kMostDigits &&
+         std::all_of(text.begin(), text.end(), IsAsciiDigit);
+}
+
+// Returns a response's framing, as a request with this framing; nullopt if it is ambiguous.
+std::optional<HttpRequest> FramingOf(std::vector<HttpField> fields) {
+  HttpRequest framing;
+  for (const auto& [name, value] : fields) {
+    const bool is_length = EqualIgnoringCase(name, "Content-Length");
+    const bool is_encoding = EqualIgnoringCase(name, "Transfer-Encoding");
+    if (!is_length && !is_encoding) continue;
+    if (framing.content_length || framing.is_chunked) return std::nullopt;
+    if (is_length) {
+      if (!IsNumber(value)) return std::nullopt;
+      std::from_chars(value.data(), value.data() + value.size(), framing.content_length.emplace());
+    } else if (!EqualIgnoringCase(value, "chunked")) {
+      return std::nullopt;
+    }
+    framing.is_chunked = is_encoding;
+  }
+  framing.fields = std::move(fields);
+  return framing;
+}
+
+}  // namespace
+
+ResponseReader::ResponseReader(const HttpRequest& request)
+    : is_to_head_(request.method == "HEAD"), may_upgrade_(request.upgrades_to_websocket) {}
+
+std::size_t ResponseReader::Feed(std::string_view bytes) {
+  std::size_t taken = 0;
+  while (state_ == ResponseState::kNeedsMore && taken < bytes.size()) {
+    const std::string_view rest = bytes.substr(taken);
+    if (!body_) {
+      taken += FeedHead(rest);
+      continue;
+    }
+    taken += body_->Feed(rest);
+    if (body_->state() == BodyState::kComplete) state_ = ResponseState::kComplete;
+    if (body_->state() == BodyState::kMalformed) state_ = ResponseState::kUntilClose;
+  }
+  return state_ == ResponseState::kUntilClose ? bytes.size() : taken;
+}
+
+std::size_t ResponseReader::FeedHead(std::string_view bytes) {
+  if (head_size_ == 0 && bytes.front() != kFirstOfHead) {  // llhttp skips empty lines
+    state_ = ResponseState::kUntilClose;
+    return 0;
+  }
+  const std::size_t taken = head_.Feed(bytes.substr(0, kMostHeadBytes - head_size_));
+  head_size_ += taken;
+  if (head_.state() == HeadParser::State::kComplete) {
+    HeadEnded();
+    head_ = HeadParser(HeadParser::Kind::kResponse);
+    head_size_ = 0;
+  } else if (head_.state() == HeadParser::State::kRefused || head_size_ >= kMostHeadBytes) {
+    state_ = ResponseState::kUntilClose;
+  }
+  return taken;
+}
+
+void ResponseReader::HeadEnded() {
+  const unsigned status = head_.status();
+  const auto framing = FramingOf(std::move(head_.fields()));
+  if (!framing) {
+    state_ = ResponseState::kUntilClose;
+    return;
+  }
+  if (status < kFirstFinal) {
+    if (status != kSwitchingProtocols) return;  // the next head belongs to the same response
+    status_ = status;
+    state_ = may_upgrade_ ? ResponseState::kUpgraded : ResponseState::kUntilClose;
+    return;
+  }
+  status_ = status;
+  keeps_ = head_.minor_version() == 1 ? !ListHas(*framing, "Connection", "close")
+                                      : ListHas(*framing, "Connection", "keep-alive");
+  if (is_to_head_ || status == kNoContent || status == kNotModified) {
+    state_ = ResponseState::kComplete;
+    return;
+  }
+  if (!framing->is_chunked && !framing->content_length) {
+    state_ = ResponseState::kUntilClose;
+    return;
+  }
+  body_.emplace(*framing);
+  if (body_->state() == BodyState::kComplete) state_ = ResponseState::kComplete;
 }
 
 }  // namespace native_runner
