@@ -185,7 +185,8 @@ void* Resolver::Main(void* look_up) {
   const int result = getaddrinfo(mine->name.c_str(), nullptr, &hints, &mine->list);
   if (result != 0) mine->list = nullptr;
   mine->status = ErrorOf(result, errno);
-  const std::shared_ptr<Shared> shared = mine->shared;
+  // Moved out: what has ended is held by Shared, and must not hold it in turn.
+  const std::shared_ptr<Shared> shared = std::move(mine->shared);
   const std::lock_guard lock(shared->mutex);
   if (shared->wake == nullptr) return nullptr;
   shared->ended.push_back(std::move(mine));
