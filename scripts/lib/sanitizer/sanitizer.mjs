@@ -41,10 +41,14 @@ function reportsOf(parent, uid) {
   return directory;
 }
 
+/**
+ * `die_after_fork`: a test forks a child in which no thread can be started, and an earlier test's thread may be at its end.
+ * ThreadSanitizer would end such a child before it asks for one.
+ */
 const optionsOfTests = (log) => ({
   ASAN_OPTIONS: `detect_leaks=1:detect_stack_use_after_return=1:${log}`,
   UBSAN_OPTIONS: `print_stacktrace=1:${log}`,
-  TSAN_OPTIONS: `second_deadlock_stack=1:${log}`,
+  TSAN_OPTIONS: `second_deadlock_stack=1:die_after_fork=0:${log}`,
 });
 
 /** For C++ tests, as the user of a uid who may write in `parent`: their variables, and how to take their reports. */
