@@ -19,6 +19,14 @@ async function parse(...words: string[]): Promise<Call> {
     worker: async (options) => void calls.push({ action: "worker", command: [], options }),
     brokerConfig: async (options) =>
       void calls.push({ action: "brokerConfig", command: [], options }),
+    workersList: async (options) =>
+      void calls.push({ action: "workersList", command: [], options }),
+    workersOperate: async (what, named, options) =>
+      void calls.push({
+        action: "workersOperate",
+        command: [what, ...named.map(({ pool, name }) => `${pool}/${name}`)],
+        options,
+      }),
     review: async () => {},
     runSkill: async (path, options) =>
       void calls.push({ action: "runSkill", command: [path], options }),
@@ -346,6 +354,37 @@ it.each([["--version"], ["--help"], ["run", "--help"]])("%j is no error", async 
   expect(text).toMatch(words.includes("--version") ? /^1\.2\.3\n$/ : /^Usage: native-runner /);
 });
 
+describe("workers", () => {
+  it("takes the names of workers, and how long they may take", async () => {
+    const broker = { server: ["tls://b.test"], credentials: "k" };
+    const words = ["--server", "tls://b.test", "--credentials", "k"];
+    expect(await parse("workers", "list", ...words, "--pool", "build")).toEqual({
+      action: "workersList",
+      command: [],
+      options: { ...broker, operator: "operator", pool: "build", wait: 1_000 },
+    });
+    const more = ["--operator", "ops", "--wait", "2s", "--json", "build/w1", "gpu/w2"];
+    for (const what of ["cordon", "uncordon", "drain"]) {
+      expect(await parse("workers", what, ...words, ...more)).toEqual({
+        action: "workersOperate",
+        command: [what, "build/w1", "gpu/w2"],
+        options: { ...broker, operator: "ops", wait: 2_000, json: true },
+      });
+    }
+  });
+
+  it.each([
+    [["drain"], "missing required argument"],
+    [["drain", "w1"], "Expected POOL/NAME"],
+    [["drain", "build/*"], "Expected POOL/NAME"],
+    [["list", "--operator", "*"], "Expected 1 to 64 letters"],
+    [["list", "--wait", "none"], "a duration such as"],
+    [["stop"], "unknown command"],
+  ])("refuses %j", async (words, message) => {
+    expect(await complaint("workers", ...words)).toContain(message);
+  });
+});
+
 describe("broker-config", () => {
   it("takes names of tenants, and of workers with their pool", async () => {
     const names = [
@@ -357,6 +396,8 @@ describe("broker-config", () => {
       "build/w1",
       "--worker",
       "gpu/w-2",
+      "--operator",
+      "ops",
     ];
     expect(await parse("broker-config", "-d", "dir", "--listen", "[::1]:1", ...names)).toEqual({
       action: "brokerConfig",
@@ -369,6 +410,7 @@ describe("broker-config", () => {
           { pool: "build", name: "w1" },
           { pool: "gpu", name: "w-2" },
         ],
+        operator: ["ops"],
       },
     });
   });
@@ -380,6 +422,7 @@ describe("broker-config", () => {
     [["-d", "x", "--worker", "w1"], "Expected POOL/NAME"],
     [["-d", "x", "--worker", "build/>"], "Expected POOL/NAME"],
     [["-d", "x", "--worker", "a/b/c"], "Expected POOL/NAME"],
+    [["-d", "x", "--operator", ">"], "Expected 1 to 64 letters"],
     [["-d", "x", "--listen", "here"], "Expected HOST:PORT"],
     [["-d", "x", "--listen", "h:70000"], "Expected a port"],
   ])("refuses %j", async (words, message) => {

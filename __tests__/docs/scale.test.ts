@@ -7,7 +7,11 @@ import path from "node:path";
 import stripJsonComments from "strip-json-comments";
 import { expect, type TestContext, test } from "vitest";
 
-import { callerPermissions, workerPermissions } from "../../lib/remote/broker/broker-config.js";
+import {
+  callerPermissions,
+  operatorPermissions,
+  workerPermissions,
+} from "../../lib/remote/broker/broker-config.js";
 import { defaultWorkerPolicy, parseWorkerPolicy } from "../../lib/remote/policy/worker-policy.js";
 import { prometheusText } from "../../lib/remote/worker/metrics-server.js";
 import { followCertificateRecipe } from "../support/remote/certificate-recipe.js";
@@ -29,8 +33,9 @@ test("the permissions are those that the command writes", () => {
   const { publish, subscribe } = workerPermissions({ pool: "P", name: "NAME" });
   const [published, subscribed = []] = cells(tenants, "the worker NAME");
   expect(published).toEqual(publish);
-  const [free, freeGroup, want, wantGroup, own] = subscribed;
-  expect([`${free} ${freeGroup}`, `${want} ${wantGroup}`, own]).toEqual(subscribe);
+  const [free, freeGroup, want, wantGroup, ...own] = subscribed;
+  expect([`${free} ${freeGroup}`, `${want} ${wantGroup}`, ...own]).toEqual(subscribe);
+  expect(cells(tenants, "the operator NAME")).toEqual(Object.values(operatorPermissions("NAME")));
 });
 
 test("the policy shown is one, and the defaults are the code's", () => {
@@ -61,6 +66,7 @@ test("the metrics are those that there are", () => {
       pool: "p",
       connection: "connected",
       isDraining: false,
+      cordonedBy: undefined,
       unfit: undefined,
       canaryFailures: 0,
       slots: 1,

@@ -100,6 +100,9 @@ const program = createProgram(packageVersion(), {
   worker: async (options) => (await import("./worker/worker.js")).worker(options),
   brokerConfig: async (options) =>
     (await import("./worker/broker-config.js")).brokerConfig(options),
+  workersList: async (options) => (await import("./worker/workers.js")).workersList(options),
+  workersOperate: async (what, named, options) =>
+    (await import("./worker/workers.js")).workersOperate(what, named, options),
   review: async (ids, options) => (await import("./review.js")).review(ids, options),
   runSkill,
   ...tx,

@@ -51,7 +51,9 @@ import type { BrokerConfigOptions } from "./worker/broker-config.js";
 import {
   addBrokerConfigCommand,
   addWorkerCommand,
+  addWorkersCommand,
   type WorkerCliOptions,
+  type WorkersActions,
 } from "./worker/commands.js";
 
 /** The text after the options in the program's help. */
@@ -77,6 +79,7 @@ Examples:
 export type Actions = TxActions &
   HomeActions &
   ImageActions &
+  WorkersActions &
   AuditActions & {
     run(command: string[], options: CliOptions): Promise<void>;
     explain(command: string[], options: CliOptions): Promise<void>;
@@ -286,7 +289,7 @@ export function createProgram(version: string, actions: Actions): Command {
     .description("Run a command in a sandbox: isolated, bounded, recorded.")
     .version(version, "-V, --version")
     .usage(
-      "run|explain|why|learn|doctor|tx|home|image|review|audit|mcp|worker|broker-config|skill|completion [options]",
+      "run|explain|why|learn|doctor|tx|home|image|review|audit|mcp|worker|workers|broker-config|skill|completion [options]",
     )
     .enablePositionalOptions()
     .showSuggestionAfterError()
@@ -353,6 +356,7 @@ export function createProgram(version: string, actions: Actions): Command {
     actions.mcp,
   ).configureOutput({ outputError: (text, write) => write(misuse(text, "mcp")) });
   addWorkerCommand(program.command("worker"), actions.worker).configureOutput(say("worker"));
+  addWorkersCommand(program, actions, say);
   addBrokerConfigCommand(program.command("broker-config"), actions.brokerConfig).configureOutput(
     say("broker-config"),
   );

@@ -33,7 +33,25 @@ export const goneSubject = (tenant: string, caller: string, worker: string) =>
 export const workerSubject = (pool: string, worker: string, tenant: string) =>
   `${kPrefix}.w.${pool}.${worker}.${tenant}`;
 
-/** Returns the last part of a subject: the tenant, for all subjects that a worker subscribes to. */
+/** From an operator to every worker. */
+export const listSubject = (operator: string) => `${kPrefix}.list.${operator}`;
+
+/** From an operator to one worker of a pool, by its name. */
+export const operateSubject = (pool: string, name: string, operator: string) =>
+  `${kPrefix}.op.${pool}.${name}.${operator}`;
+
+/** Everything for an operator is below this subject. */
+export const operatorSubject = (operator: string) => `${kPrefix}.o.${operator}`;
+
+/** From a worker to an operator. The broker lets a worker publish only with its own pool and name. */
+export const fromWorkerToOperatorSubject = (operator: string, pool: string, name: string) =>
+  `${operatorSubject(operator)}.w.${pool}.${name}`;
+
+/** From the broker to an operator: the question `ask` has reached no worker. */
+export const noWorkerSubject = (operator: string, ask: string) =>
+  `${operatorSubject(operator)}.none.${ask}`;
+
+/** Returns the last part of a subject: the sender's tenant, or the operator, for all that a worker subscribes to. */
 export const lastOf = (subject: string) => subject.slice(subject.lastIndexOf(".") + 1);
 
 /**

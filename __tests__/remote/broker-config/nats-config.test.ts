@@ -4,6 +4,7 @@ import { expect, test } from "vitest";
 import {
   callerPermissions,
   natsConfig,
+  operatorPermissions,
   workerPermissions,
 } from "../../../lib/remote/broker/broker-config.js";
 
@@ -21,8 +22,18 @@ test("a caller speaks as its tenant, and hears its tenant", () => {
 
 test("a worker hears its pool in turn and itself, and speaks to callers", () => {
   expect(workerPermissions({ pool: "build", name: "w1" })).toEqual({
-    publish: ["nr1.c.*.*.w.build.w1.*"],
-    subscribe: ["nr1.free.build.* free", "nr1.want.build.* want", "nr1.w.build.w1.*.*"],
+    publish: ["nr1.c.*.*.w.build.w1.*", "nr1.o.*.w.build.w1"],
+    subscribe: [
+      ...["nr1.free.build.* free", "nr1.want.build.* want", "nr1.w.build.w1.*.*"],
+      ...["nr1.list.*", "nr1.op.build.w1.*"],
+    ],
+  });
+});
+
+test("an operator speaks to all workers, and to no caller", () => {
+  expect(operatorPermissions("ops")).toEqual({
+    publish: ["nr1.list.ops", "nr1.op.*.*.ops"],
+    subscribe: ["nr1.o.ops.>"],
   });
 });
 
@@ -32,6 +43,7 @@ test.each(["", "*", ">", "a.b", "a b", "a\n", "ä", "x".repeat(65)])("%j is no n
   expect(() => callerPermissions("t", [name])).toThrow(message);
   expect(() => workerPermissions({ pool: name, name: "w" })).toThrow(message);
   expect(() => workerPermissions({ pool: "p", name })).toThrow(message);
+  expect(() => operatorPermissions(name)).toThrow(message);
 });
 
 const nkey = nkeys.createUser().getPublicKey();

@@ -13,6 +13,7 @@ const kState: WorkerState = {
   pool: "build",
   connection: "connected",
   isDraining: false,
+  cordonedBy: undefined,
   unfit: undefined,
   canaryFailures: 0,
   slots: 4,

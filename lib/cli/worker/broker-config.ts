@@ -10,6 +10,7 @@ import {
   callerPermissions,
   type NatsTls,
   natsConfig,
+  operatorPermissions,
   workerPermissions,
 } from "../../remote/broker/broker-config.js";
 import { CliError } from "../terminal.js";
@@ -20,6 +21,7 @@ export type BrokerConfigOptions = {
   /** "NAME", or "NAME=POOL,POOL" for one that may use these pools only. */
   tenant?: string[];
   worker?: { pool: string; name: string }[];
+  operator?: string[];
   listen?: { host: string; port: number };
   tlsCert?: string;
   tlsKey?: string;
@@ -32,7 +34,7 @@ const kPort = 4222;
 /** A client and its key file below the directory. */
 type Member = Omit<BrokerUser, "nkey"> & { file: string };
 
-function membersOf({ tenant = [], worker = [] }: BrokerConfigOptions): Member[] {
+function membersOf({ tenant = [], worker = [], operator = [] }: BrokerConfigOptions): Member[] {
   const names = worker.map(({ name }) => name);
   const twice = names.find((name, at) => names.indexOf(name) !== at);
   if (twice !== undefined) {
@@ -54,7 +56,12 @@ function membersOf({ tenant = [], worker = [] }: BrokerConfigOptions): Member[] 
     file: path.join("workers", each.pool, `${each.name}.nk`),
     permissions: workerPermissions(each),
   }));
-  return [...callers, ...workers];
+  const operators = [...new Set(operator)].map((name) => ({
+    label: `the operator ${name} of the workers`,
+    file: path.join("operators", `${name}.nk`),
+    permissions: operatorPermissions(name),
+  }));
+  return [...callers, ...workers, ...operators];
 }
 
 /** Returns the parts of "NAME" or "NAME=POOL,POOL"; `callerPermissions` checks them. */

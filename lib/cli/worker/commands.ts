@@ -1,13 +1,14 @@
-/** The grammar of `native-runner worker`. Parsing only. */
+/** The grammar of `native-runner worker`, `workers` and `broker-config`. Parsing only. */
 
-import { type Command, InvalidArgumentError } from "commander";
+import { type Command, InvalidArgumentError, type OutputConfiguration } from "commander";
 
 import { kMaxConfigBytes, readRegularFile } from "../../regular-file.js";
 import type { BrokerOptions } from "../../remote/broker/broker-access.js";
+import type { Operation } from "../../remote/operators.js";
 import { isToken } from "../../remote/subjects.js";
 import { type AuditOption, withAuditOption } from "../options.js";
 import { CliError } from "../terminal.js";
-import { count, directory, duration, file, port, size } from "../values.js";
+import { count, directory, duration, file, finiteDuration, port, size } from "../values.js";
 import type { BrokerConfigOptions } from "./broker-config.js";
 
 /** Options as commander passes them. */
@@ -87,7 +88,81 @@ Examples:
     .action((options: WorkerCliOptions) => action(options));
 }
 
+/** The grammar of `native-runner workers`. Parsing only. */
+
+/** Options as commander passes them. */
+export type WorkersCliOptions = BrokerCliOptions & {
+  operator: string;
+  wait: number;
+  pool?: string;
+  json?: boolean;
+};
+
+/** A worker as its operator names it. */
+export type NamedWorker = { pool: string; name: string };
+
+/** The implementations of the commands. */
+export type WorkersActions = {
+  workersList(options: WorkersCliOptions): Promise<void>;
+  workersOperate(
+    what: Operation,
+    named: readonly NamedWorker[],
+    options: WorkersCliOptions,
+  ): Promise<void>;
+};
+
+const kWaitMs = { list: 1_000, operate: 5_000 };
+
+const kOperations: Readonly<Record<Operation, string>> = {
+  cordon: "have workers take no more runs; what they have goes on",
+  uncordon: "have workers take runs again",
+  drain: "end workers as SIGTERM does: after the runs that they have",
+};
+
+/** Adds the commands. `say`: returns how parse errors are written, by the command's name. */
+export function addWorkersCommand(
+  program: Command,
+  actions: WorkersActions,
+  say: (name: string) => OutputConfiguration,
+): void {
+  const workers = program
+    .command("workers")
+    .description("list, cordon and drain the workers of a broker, from any machine")
+    .usage("list|cordon|uncordon|drain --server URL --credentials FILE [options] [POOL/NAME...]")
+    .configureOutput(say("workers"))
+    .addHelpText(
+      "after",
+      `
+The key is an operator's: \`native-runner broker-config --operator NAME\` makes it.
+
+Exit codes: 0 done; 2 misuse; ${kNoWorker} no such worker; 125 no broker, or it refuses the key.
+
+Examples:
+  $ native-runner workers list --server tls://broker.example.org:4222 --credentials operator.nk
+  $ native-runner workers drain --server tls://broker.example.org:4222 --credentials operator.nk build/w1`,
+    );
+  const withOptions = (command: Command, waitMs: number) =>
+    withBrokerOptions(command)
+      .option("--operator <name>", "whose key it is", token, "operator")
+      .option("--wait <duration>", "how long workers may take to answer", finiteDuration, waitMs)
+      .option("--json", "print JSON instead")
+      .configureOutput(say(`workers ${command.name()}`));
+  withOptions(workers.command("list").description("the workers that answer"), kWaitMs.list)
+    .option("--pool <name>", "those of this pool", token)
+    .action(actions.workersList);
+  for (const [what, description] of Object.entries(kOperations) as [Operation, string][]) {
+    withOptions(workers.command(what).description(description), kWaitMs.operate)
+      .argument("<worker...>", "POOL/NAME, as `list` shows them", worker)
+      .action((named: NamedWorker[], options: WorkersCliOptions) =>
+        actions.workersOperate(what, named, options),
+      );
+  }
+}
+
 /** The grammar of `native-runner broker-config`. Parsing only. */
+
+/** Exit code where no worker of that name answers. */
+export const kNoWorker = 120;
 
 const kName = "of 1 to 64 letters, digits, hyphens and underscores";
 
@@ -98,9 +173,9 @@ function tenant(text: string, previous: string[] = []): string[] {
   throw new InvalidArgumentError(`Expected NAME or NAME=POOL,POOL, each ${kName}.`);
 }
 
-type Worker = { pool: string; name: string };
+const operators = (text: string, previous: string[] = []) => [...previous, token(text)];
 
-function worker(text: string, previous: Worker[] = []): Worker[] {
+function worker(text: string, previous: NamedWorker[] = []): NamedWorker[] {
   const [pool, name, ...rest] = text.split("/");
   if (isToken(pool) && isToken(name) && rest.length === 0) return [...previous, { pool, name }];
   throw new InvalidArgumentError(`Expected POOL/NAME, each ${kName}.`);
@@ -130,6 +205,11 @@ export function addBrokerConfigCommand(
       tenant,
     )
     .option("--worker <pool/name>", "a worker and the pool that it serves; repeatable", worker)
+    .option(
+      "--operator <name>",
+      "who may list, cordon and drain workers (`native-runner workers`); repeatable",
+      operators,
+    )
     .option("--listen <host:port>", "where the server listens; default 0.0.0.0:4222", listen)
     .option("--tls-cert <file>", "the server's certificate, PEM", file)
     .option("--tls-key <file>", "its key, PEM", file)
@@ -138,13 +218,13 @@ export function addBrokerConfigCommand(
     .addHelpText(
       "after",
       `
-Name all tenants and workers each time: whoever is left out can't connect any more. Keys that are
-there already are kept. Each file of a key is for --credentials of one worker, or for the callers
-of one tenant; the server has none of them.
+Name all tenants, workers and operators each time: whoever is left out can't connect any more. Keys that are
+there already are kept. Each file of a key is for --credentials of one worker or operator, or for
+the callers of one tenant; the server has none of them.
 
 Examples:
   $ native-runner broker-config -d /etc/native-runner/broker --tls-cert broker.pem --tls-key broker.key \\
-      --tenant ci --tenant agents=build --worker build/w1 --worker gpu/w2`,
+      --tenant ci --tenant agents=build --worker build/w1 --worker gpu/w2 --operator ops`,
     )
     .action((options: BrokerConfigOptions) => action(options));
 }

@@ -6,8 +6,9 @@ import { setFlagsFromString } from "node:v8";
 import type { AuditLog } from "../../audit-log/audit-log.js";
 import { BrokerAccess } from "../../remote/broker/broker-access.js";
 import { Connection } from "../../remote/broker/connection.js";
-import { workerRefusal } from "../../remote/broker/refused.js";
+import { isOfOperators, workerRefusal } from "../../remote/broker/refused.js";
 import { deferred } from "../../remote/deferred.js";
+import type { Operation } from "../../remote/operators.js";
 import { defaultWorkerPolicy, loadWorkerPolicy } from "../../remote/policy/worker-policy.js";
 import { Workspaces } from "../../remote/policy/workspace-place.js";
 import { MetricsServer } from "../../remote/worker/metrics-server.js";
@@ -28,6 +29,9 @@ const kHeapGrowth = "--heap-growing-percent=400";
 /** Milliseconds for open sessions and transactions, less than the ten minutes that the unit of docs/scale gives. */
 const kDrainMs = 540_000;
 
+/** The broker's configuration is of a version that knew no operators. */
+const kAnew = "write the broker's configuration anew with `broker-config`, and reload it";
+
 const kSignals = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 
 /** Returns a name for the broker: this machine's, without characters that names must not contain. */
@@ -36,19 +40,21 @@ function ownName(): string {
   return name.replace(/[^A-Za-z0-9_-]/g, "-").slice(0, 64) || "worker";
 }
 
-/** Resolves at the first signal, with a promise that resolves at the second. */
-function reported(): Promise<{ again: Promise<void> }> {
-  const first = deferred<{ again: Promise<void> }>();
+type Ending = { again: Promise<void> };
+
+/**
+ * `ending` resolves at the first signal, or when `end` is called before, with a promise that resolves at the next signal.
+ */
+function signalled(): { ending: Promise<Ending>; end(): void } {
+  const first = deferred<Ending>();
   const second = deferred<void>();
-  let signals = 0;
-  for (const name of kSignals) {
-    process.on(name, () => {
-      signals += 1;
-      if (signals === 1) first.resolve({ again: second.promise });
-      else second.resolve();
-    });
-  }
-  return first.promise;
+  let isEnding = false;
+  const end = () => {
+    isEnding = true;
+    first.resolve({ again: second.promise });
+  };
+  for (const name of kSignals) process.on(name, () => (isEnding ? second.resolve() : end()));
+  return { ending: first.promise, end };
 }
 
 /** Resolves when the worker has ended completely. */
@@ -79,12 +85,15 @@ async function serve(options: WorkerCliOptions, auditLog: AuditLog | undefined):
   const serves = () => printError(`worker ${name} serves the pool ${pool}, ${slots} at once`);
   connection.listen({
     connected: (isNew) => isNew || serves(),
-    refused: (refused) => failed.reject(workerRefusal(refused, { pool, name })),
+    refused: (refused) => {
+      if (!isOfOperators(refused)) failed.reject(workerRefusal(refused, { pool, name }));
+      else printError(`operators can't reach it: it may not use ${refused.subject}`, kAnew);
+    },
     disconnected: () => printError("the connection to the broker is lost; it is tried again"),
     failed: (error) => failed.reject(error),
   });
   connection.hold();
-  const ending = reported();
+  const { ending, end } = signalled();
   await Promise.race([connection.open(), failed.promise, ending]);
   const { stdin: mostStdinBytes, idleTimeout: idleMs } = options;
   const fitnessChanged = (why: string | undefined) =>
@@ -93,7 +102,12 @@ async function serve(options: WorkerCliOptions, auditLog: AuditLog | undefined):
         ? "it can make sandboxes again"
         : `it takes no runs: it can make no sandbox: ${why}`,
     );
-  const own = { connection, pool, name, slots, places, mostStdinBytes, idleMs, fitnessChanged };
+  const operated = (what: Operation, operator: string) => {
+    printError(`the operator ${operator}: ${what}`);
+    if (what === "drain") end();
+  };
+  const looks = { fitnessChanged, operated };
+  const own = { connection, pool, name, slots, places, mostStdinBytes, idleMs, ...looks };
   const serving = new Worker(own);
   const metrics =
     options.metrics === undefined

@@ -136,7 +136,26 @@ export function workerPermissions({ pool, name }: WorkerIdentity): BrokerPermiss
   expectToken(pool, "pool");
   expectToken(name, "worker");
   return {
-    publish: [`nr1.c.*.*.w.${pool}.${name}.*`],
-    subscribe: [`nr1.free.${pool}.* free`, `nr1.want.${pool}.* want`, `nr1.w.${pool}.${name}.*.*`],
+    publish: [`nr1.c.*.*.w.${pool}.${name}.*`, `nr1.o.*.w.${pool}.${name}`],
+    subscribe: [
+      `nr1.free.${pool}.* free`,
+      `nr1.want.${pool}.* want`,
+      `nr1.w.${pool}.${name}.*.*`,
+      "nr1.list.*",
+      `nr1.op.${pool}.${name}.*`,
+    ],
+  };
+}
+
+/**
+ * Returns the permissions of an operator, who lists, cordons and drains workers of all pools, and runs nothing.
+ *
+ * @throws TypeError for a malformed name
+ */
+export function operatorPermissions(operator: string): BrokerPermissions {
+  expectToken(operator, "operator");
+  return {
+    publish: [`nr1.list.${operator}`, `nr1.op.*.*.${operator}`],
+    subscribe: [`nr1.o.${operator}.>`],
   };
 }

@@ -23,6 +23,19 @@ function refusal(what: string, { operation, subject }: Refused, fix: string): Sa
   );
 }
 
+/** True for a permission that a worker needs to be operated, and not to serve. */
+export function isOfOperators({ subject }: Refused): boolean {
+  return ["list", "op", "o"].includes(subject.split(".")[1] ?? "");
+}
+
+/** Returns the error for an operator. */
+export function operatorRefusal(refused: Refused, operator: string): SandboxError {
+  const what = `operate workers as the operator "${operator}"`;
+  const fix =
+    "give the key that `broker-config --operator NAME` made, and its name with --operator";
+  return refusal(what, refused, fix);
+}
+
 /** Returns the error for a worker. It can't work then. */
 export function workerRefusal(
   refused: Refused,

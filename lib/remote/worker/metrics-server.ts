@@ -17,8 +17,14 @@ const kMostHeadersMs = 10_000;
 type Answer = { status: number; type?: string; body: string };
 
 /** Returns why the worker takes no runs; undefined when it does. */
-function whyNotReady({ connection, isDraining, unfit }: WorkerState): string | undefined {
+function whyNotReady({
+  connection,
+  isDraining,
+  cordonedBy,
+  unfit,
+}: WorkerState): string | undefined {
   if (isDraining) return "draining";
+  if (cordonedBy !== undefined) return `cordoned by the operator ${cordonedBy}`;
   if (unfit !== undefined) return `it can make no sandbox: ${unfit}`;
   return connection === "connected" ? undefined : `the broker's connection is ${connection}`;
 }
@@ -142,6 +148,7 @@ function metricsOf(state: WorkerState): Metric[] {
     gauge("info", "Always 1; who the worker is.", [[{ name: state.name, pool: state.pool }, 1]]),
     gauge("connected", "Whether it is connected to the broker.", one(isConnected ? 1 : 0)),
     gauge("draining", "Whether it takes no more runs.", one(state.isDraining ? 1 : 0)),
+    gauge("cordoned", "Whether an operator has it take no runs.", one(state.cordonedBy ? 1 : 0)),
     gauge("ready", "Whether it takes runs.", one(whyNotReady(state) === undefined ? 1 : 0)),
     counter("canary_failures", "Sandboxes for nobody that failed.", one(state.canaryFailures)),
     gauge("slots", "Runs that it can have at once.", one(state.slots)),

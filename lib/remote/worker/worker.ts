@@ -5,7 +5,9 @@
 
 import { randomBytes } from "node:crypto";
 
+import { packageVersion } from "../../package-version.js";
 import type { Connection, Received } from "../broker/connection.js";
+import { answerOperators, type Operation, type WorkerReport } from "../operators.js";
 import {
   freeSubject,
   fromWorkerSubject,
@@ -41,6 +43,8 @@ export type WorkerOptions = {
   places: Places;
   /** Called when the worker begins or ceases to take runs by its canary; `why` is undefined when it takes some. */
   fitnessChanged?(why: string | undefined): void;
+  /** Called when an operator has it cordoned, uncordoned or drained; the drain itself is left to the callee. */
+  operated?(what: Operation, operator: string): void;
   /** Milliseconds without a call or command after which a session or transaction is ended. Default 3 600 000. */
   idleMs?: number | undefined;
   /** Most bytes of standard input of one `exec`, which are collected. Default 64 MiB. */
@@ -77,7 +81,11 @@ export class Worker {
   readonly #unsubscribe: (() => void)[] = [];
   readonly #door: AvailabilitySubscription;
   readonly #fitness: Fitness;
+  readonly #operated: NonNullable<WorkerOptions["operated"]>;
+  readonly #startedAt = performance.now();
+  readonly #version = packageVersion();
   #isDraining = false;
+  #cordonedBy: string | undefined;
   #timer: ReturnType<typeof setInterval> | undefined;
   #settled = () => {};
 
@@ -90,6 +98,7 @@ export class Worker {
         this.#serve(performance.now());
       },
     });
+    this.#operated = options.operated ?? (() => {});
     this.#idleMs = options.idleMs ?? kIdleMs;
     this.#mostStdinBytes = mostStdinBytes ?? kMostStdinBytes;
     this.id = `${name}.${randomBytes(8).toString("hex")}`;
@@ -100,7 +109,7 @@ export class Worker {
     const most = (tenant: string) => places.slotsOf?.(tenant);
     this.slots = new Slots(slots, most);
     const listen = () => this.#subscribe(freeSubject(pool, "*"), "free");
-    const hasRoom = () => !this.#isUnfit && this.slots.free(performance.now()) > 0;
+    const hasRoom = () => !this.#takesNone && this.slots.free(performance.now()) > 0;
     this.#door = new AvailabilitySubscription(listen, hasRoom);
     this.#outbox = new Outbox(this.id, (subject, message) => connection.publish(subject, message));
   }
@@ -110,8 +119,9 @@ export class Worker {
     return this.#fitness.check();
   }
 
-  get #isUnfit(): boolean {
-    return this.#fitness.unfit !== undefined;
+  /** True while it takes no runs, though it may later. */
+  get #takesNone(): boolean {
+    return this.#fitness.unfit !== undefined || this.#cordonedBy !== undefined;
   }
 
   /** Subscribes; from here on its messages invite runs. The connection has to be open. */
@@ -119,6 +129,13 @@ export class Worker {
     this.#unsubscribe.push(
       this.#subscribe(workerSubject(this.#pool, this.id, "*")),
       this.#subscribe(wantSubject(this.#pool, "*"), "want"),
+      answerOperators({
+        connection: this.#connection,
+        pool: this.#pool,
+        name: this.#name,
+        report: () => this.#report(),
+        operate: (what, operator) => this.#operate(what, operator),
+      }),
     );
     this.#door.look();
     this.#timer = setInterval(() => this.#tick(), kBeatMs);
@@ -127,6 +144,35 @@ export class Worker {
   #subscribe(subject: string, queue?: string): () => void {
     const receive = (message: Received) => this.#receive(message);
     return this.#connection.subscribe(subject, receive, queue);
+  }
+
+  #operate(what: Operation, operator: string): void {
+    if (what === "drain") {
+      this.#isDraining = true;
+      this.#door.close();
+    } else {
+      this.#cordonedBy = what === "cordon" ? operator : undefined;
+      this.#serve(performance.now());
+    }
+    this.#operated(what, operator);
+  }
+
+  #report(): WorkerReport {
+    const { isDraining, cordonedBy, unfit, slots, running, waiting, starts } = this.state();
+    const sum = (counts: Readonly<Record<string, number>>) =>
+      Object.values(counts).reduce((all, each) => all + each, 0);
+    return {
+      process: lastOf(this.id),
+      version: this.#version,
+      isDraining,
+      isCordoned: cordonedBy !== undefined,
+      ...(unfit !== undefined && { unfit }),
+      slots,
+      running: sum(running),
+      waiting: sum(waiting),
+      starts,
+      uptime: Math.round((performance.now() - this.#startedAt) / 1_000),
+    };
   }
 
   /** Returns the worker's state for metrics. */
@@ -143,6 +189,7 @@ export class Worker {
       pool: this.#pool,
       connection: failure ? "closed" : isConnected ? "connected" : "reconnecting",
       isDraining: this.#isDraining,
+      cordonedBy: this.#cordonedBy,
       unfit: this.#fitness.unfit,
       canaryFailures: this.#fitness.canaryFailures,
       slots: this.slots.size,
@@ -312,7 +359,7 @@ export class Worker {
     if (grant.lease !== attachment.leaseNumber || attachment.lease.expired) return "stale";
     if (attachment.owesReceipts) return "busy";
     if (grant.inside !== undefined) return undefined;
-    if (this.#isUnfit) return "unfit";
+    if (this.#takesNone) return "unfit";
     this.slots.wants(attachment.tenant, attachment.caller, grant.waiting, now);
     return this.slots.take(attachment, now) ? undefined : "busy";
   }
@@ -340,7 +387,7 @@ export class Worker {
 
   /** Returns the number of slots that the caller may use without asking. */
   #offered(attachment: Attachment): number {
-    if (this.#isDraining || this.#isUnfit) return 0;
+    if (this.#isDraining || this.#takesNone) return 0;
     attachment.invite();
     return this.slots.offered(attachment.tenant, performance.now());
   }
@@ -356,7 +403,7 @@ export class Worker {
 
   #serve(now: number): void {
     if (this.#isDraining) return;
-    if (this.#isUnfit) {
+    if (this.#takesNone) {
       this.#door.look();
       return;
     }
@@ -421,6 +468,8 @@ export type WorkerState = {
   connection: BrokerConnectionState;
   /** True if it accepts no more runs, and exits when the current ones have ended. */
   isDraining: boolean;
+  /** The operator who has it take no runs; undefined while nobody has. */
+  cordonedBy: string | undefined;
   /** Why it can make no sandbox; undefined while it can. */
   unfit: string | undefined;
   /** Canaries that have failed. */

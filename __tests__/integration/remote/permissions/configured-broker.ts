@@ -24,6 +24,7 @@ export const kKeys = {
   "worker w1": "workers/build/w1.nk",
   "worker w2": "workers/build/w2.nk",
   "worker g1": "workers/gpu/g1.nk",
+  "operator ops": "operators/ops.nk",
 } as const;
 export type Role = keyof typeof kKeys;
 
@@ -51,6 +52,7 @@ export async function startBroker(certificates: Certificates): Promise<Broker> {
       { pool: "build", name: "w2" },
       { pool: "gpu", name: "g1" },
     ],
+    operator: ["ops"],
     tlsCert: certificates.cert,
     tlsKey: certificates.key,
   };

@@ -14,7 +14,7 @@ const kCallerA = {
   subscribe: ["nr1.c.a.>", "nr1.c.a.me", "nr1.c.a.me.none", "nr1.c.a.*"],
 };
 const kWorkerW1 = {
-  publish: ["nr1.c.a.me.w.build.w1.x7", "nr1.c.b.other.w.build.w1.x7"],
+  publish: ["nr1.c.a.me.w.build.w1.x7", "nr1.c.b.other.w.build.w1.x7", "nr1.o.ops.w.build.w1"],
   subscribe: [
     "nr1.free.build.* free",
     "nr1.want.build.* want",
@@ -22,6 +22,8 @@ const kWorkerW1 = {
     "nr1.w.build.w1.*.*",
     "nr1.w.build.w1.x7.*",
     "nr1.w.build.w1.x7.a",
+    "nr1.list.*",
+    "nr1.op.build.w1.*",
   ],
 };
 const kAllowed: Partial<Record<Role, Rows>> = {
@@ -35,6 +37,10 @@ const kAllowed: Partial<Record<Role, Rows>> = {
   "worker g1": {
     publish: ["nr1.c.a.me.w.gpu.g1.x7"],
     subscribe: ["nr1.free.gpu.* free", "nr1.w.gpu.g1.*.*"],
+  },
+  "operator ops": {
+    publish: ["nr1.list.ops", "nr1.op.build.w1.ops", "nr1.op.gpu.g1.ops"],
+    subscribe: ["nr1.o.ops.>", "nr1.o.ops.w.build.w1"],
   },
 };
 
@@ -84,8 +90,16 @@ const kForbidden: Partial<Record<Role, Rows>> = {
       "nr1.c.b.other",
       "nr1.c.a.me",
       "nr1.c.a.me.gone",
+      // As an operator.
+      "nr1.list.a",
+      "nr1.list.ops",
+      "nr1.op.build.w1.a",
+      "nr1.op.build.w1.ops",
     ],
     subscribe: [
+      "nr1.o.ops.>",
+      "nr1.list.*",
+      "nr1.op.build.w1.*",
       "nr1.c.b.>",
       "nr1.c.b.other",
       "nr1.c.*.>",
@@ -124,6 +138,12 @@ const kForbidden: Partial<Record<Role, Rows>> = {
       "nr1.c.a.me.w.gpu.w1.x7",
       "nr1.c.a.me.w.build.w1",
       "nr1.c.a.me.w.build.w1.x7.y",
+      // As an operator, or as another worker to one.
+      "nr1.list.ops",
+      "nr1.op.build.w2.ops",
+      "nr1.o.ops.w.build.w2",
+      "nr1.o.ops.w.gpu.w1",
+      "nr1.o.ops.none.x",
     ],
     subscribe: [
       // Without the group it would hear all of what it has to share; in another, a second time.
@@ -150,12 +170,28 @@ const kForbidden: Partial<Record<Role, Rows>> = {
       "nr1.c.a.me",
       "nr1.c.*.*",
       "nr1.c.a.me q",
+      "nr1.op.build.w2.*",
+      "nr1.op.*.*.*",
+      "nr1.o.ops.>",
     ],
   },
   "caller c": {
     // It may use one pool.
     publish: ["nr1.free.build.c", "nr1.want.build.c", "nr1.w.build.w1.x7.c", "nr1.w.*.w1.x7.c"],
     subscribe: ["nr1.c.a.>"],
+  },
+  "operator ops": {
+    // As another operator, as a caller, and as a worker.
+    publish: [
+      "nr1.list.other",
+      "nr1.op.build.w1.other",
+      "nr1.want.build.a",
+      "nr1.free.build.ops",
+      "nr1.w.build.w1.x7.a",
+      "nr1.c.a.me",
+      "nr1.o.ops.w.build.w1",
+    ],
+    subscribe: ["nr1.o.other.>", "nr1.o.>", "nr1.list.*", "nr1.op.build.w1.*", "nr1.c.a.>"],
   },
   "worker g1": {
     publish: ["nr1.w.build.w1.x7.a"],

@@ -46,6 +46,39 @@ describeUnless(whyNoNatsServer ?? whyNoOpenssl, "a key of another", () => {
     expect(status).not.toBe(0);
   });
 
+  const workers = (key: Role, ...words: string[]) =>
+    spawnSync(
+      kNodeProgram,
+      [
+        ...[kMain, "workers", ...words, "--server", `tls://localhost:${broker.server.port}`],
+        ...["--credentials", file(key), "--tls-ca", certificates.ca],
+      ],
+      { encoding: "utf8", timeout: 60_000 },
+    );
+
+  test.each([
+    ["a tenant", "caller a", "ops"],
+    ["a worker", "worker w1", "ops"],
+    ["another operator", "operator ops", "other"],
+  ] as const)("lets nobody operate workers with the key of %s", (_who, key, operator) => {
+    for (const words of [["list"], ["drain", "build/w1"]]) {
+      const { status, stderr, stdout } = workers(key, ...words, "--operator", operator);
+      expect(stderr).toContain(
+        `the broker does not let this key operate workers as the operator "${operator}"`,
+      );
+      expect(stderr).toContain("fix: give the key that `broker-config --operator NAME` made");
+      expect([status, stdout]).toEqual([125, ""]);
+    }
+  });
+
+  test("is no operator's own (the control): there is no worker yet", () => {
+    const list = workers("operator ops", "list", "--operator", "ops");
+    expect(list).toMatchObject({ status: 0, stdout: "no workers\n", stderr: "" });
+    const drain = workers("operator ops", "drain", "build/w1", "--operator", "ops");
+    expect(drain.stderr).toContain("no worker build/w1 is connected to the broker\nfix: ");
+    expect(drain.status).toBe(120);
+  });
+
   test.each([
     ["another tenant", "caller a", "b", "build", /tenant "b"/],
     ["a pool that it may not use", "caller c", "c", "build", /tenant "c" in the pool "build"/],

@@ -36,6 +36,8 @@ export type TestWorker = {
   /** What it has written so far. */
   log(): string;
   kill(signal: NodeJS.Signals): void;
+  /** Resolves with its exit code when it is gone. */
+  ended: Promise<number | null>;
   /** By SIGTERM, or another signal; resolves with its exit code when it is gone. */
   stop(signal?: NodeJS.Signals): Promise<number | null>;
 };
@@ -101,6 +103,7 @@ export async function startWorker(choice: WorkerChoice): Promise<TestWorker> {
     pid: child.pid ?? 0,
     log: () => written,
     kill: (signal) => void child.kill(signal),
+    ended: gone,
     stop: (signal = "SIGTERM") => {
       child.kill(signal);
       return gone;
