@@ -19,6 +19,10 @@ async function parse(...words: string[]): Promise<Call> {
     worker: async (options) => void calls.push({ action: "worker", command: [], options }),
     brokerConfig: async (options) =>
       void calls.push({ action: "brokerConfig", command: [], options }),
+    doctorWorker: async (options) =>
+      void calls.push({ action: "doctorWorker", command: [], options }),
+    doctorBroker: async (options) =>
+      void calls.push({ action: "doctorBroker", command: [], options }),
     workersList: async (options) =>
       void calls.push({ action: "workersList", command: [], options }),
     workersOperate: async (what, named, options) =>

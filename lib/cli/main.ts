@@ -100,6 +100,8 @@ const program = createProgram(packageVersion(), {
   worker: async (options) => (await import("./worker/worker.js")).worker(options),
   brokerConfig: async (options) =>
     (await import("./worker/broker-config.js")).brokerConfig(options),
+  doctorWorker: async (options) => (await import("./worker/doctor.js")).doctorWorker(options),
+  doctorBroker: async (options) => (await import("./worker/doctor.js")).doctorBroker(options),
   workersList: async (options) => (await import("./worker/workers.js")).workersList(options),
   workersOperate: async (what, named, options) =>
     (await import("./worker/workers.js")).workersOperate(what, named, options),

@@ -50,8 +50,10 @@ import type { WhyOptions } from "./why.js";
 import type { BrokerConfigOptions } from "./worker/broker-config.js";
 import {
   addBrokerConfigCommand,
+  addDoctorCommands,
   addWorkerCommand,
   addWorkersCommand,
+  type DoctorActions,
   type WorkerCliOptions,
   type WorkersActions,
 } from "./worker/commands.js";
@@ -80,6 +82,7 @@ export type Actions = TxActions &
   HomeActions &
   ImageActions &
   WorkersActions &
+  DoctorActions &
   AuditActions & {
     run(command: string[], options: CliOptions): Promise<void>;
     explain(command: string[], options: CliOptions): Promise<void>;
@@ -336,14 +339,16 @@ export function createProgram(version: string, actions: Actions): Command {
   addLearnCommand(withPolicyOptions(program.command("learn")), actions.learn).configureOutput({
     outputError: (text, write) => write(misuse(text, "learn")),
   });
-  program
+  const doctor = program
     .command("doctor")
     .usage("[options]")
     .description("prove which runtimes work here, and say what would help the others")
     .addOption(runtimeOption("the one that has to work; default: any that confines"))
     .option("--config <file>", "the runtimes' configuration, a JSON file", file)
     .option("--json", "print one JSON object instead")
+    .configureOutput(say("doctor"))
     .action((options: DoctorOptions) => actions.doctor(options));
+  addDoctorCommands(doctor, actions, say);
   addTxCommand(program, actions, say);
   addHomeCommand(program, actions, say);
   addImageCommand(program, actions, say);

@@ -94,6 +94,23 @@ test("set-ups that fail by what callers ask take no worker out, and cause few ca
   await worker.stop();
 });
 
+test("failures soon after a canary have another asked, though no run follows", async () => {
+  const own = world();
+  const { made, grant, pass, worker } = own;
+  made.isFit = true;
+  await worker.check(); // as at its start
+  made.isFit = false;
+  for (const run of [1, 2, 3]) {
+    grant(run);
+    await pass();
+  }
+  expect(made.canaries).toBe(1);
+  await pass(5_000);
+  expect(made.canaries).toBe(2);
+  expect(worker.state().unfit).toBe("no user namespaces");
+  await worker.stop();
+});
+
 test("a worker that can make none at its start takes none", async () => {
   const own = world();
   await own.worker.check();

@@ -1,4 +1,4 @@
-/** The grammar of `native-runner worker`, `workers` and `broker-config`. Parsing only. */
+/** The grammar of `native-runner worker`, of what operates and examines workers, and of `broker-config`. Parsing only. */
 
 import { type Command, InvalidArgumentError, type OutputConfiguration } from "commander";
 
@@ -157,6 +157,80 @@ Examples:
         actions.workersOperate(what, named, options),
       );
   }
+}
+
+/** The grammar of `native-runner doctor worker` and `doctor broker`. Parsing only. */
+
+/** Options as commander passes them. */
+export type DoctorWorkerOptions = BrokerCliOptions & {
+  workspaces: string;
+  policy?: string;
+  pool?: string;
+  name?: string;
+  json?: boolean;
+};
+/** Options as commander passes them. At most one of `tenant`, `worker` and `operator`; `pool` is a tenant's. */
+export type DoctorBrokerOptions = BrokerCliOptions & {
+  tenant?: string;
+  pool?: string;
+  worker?: NamedWorker;
+  operator?: string;
+  json?: boolean;
+};
+
+/** The implementations of the commands. */
+export type DoctorActions = {
+  doctorWorker(options: DoctorWorkerOptions): Promise<void>;
+  doctorBroker(options: DoctorBrokerOptions): Promise<void>;
+};
+
+/** Adds the commands below `doctor`. `say`: returns how parse errors are written, by the command's name. */
+export function addDoctorCommands(
+  doctor: Command,
+  actions: DoctorActions,
+  say: (name: string) => OutputConfiguration,
+): void {
+  withBrokerOptions(
+    doctor
+      .command("worker")
+      .usage("--workspaces DIR [options]")
+      .description(
+        "whether a worker could serve here: policy, workspaces, a sandbox for each tenant",
+      ),
+  )
+    .requiredOption("--workspaces <dir>", "below which callers' workspaces lie", directory)
+    .option("--policy <file>", "the policy; default: the strict one", file)
+    .option("--pool <name>", "with --server: the pool that its key is for", token)
+    .option("--name <name>", "with --server: the name that its key is for", token)
+    .option("--json", "print one JSON object instead")
+    .configureOutput(say("doctor worker"))
+    .action((options: DoctorWorkerOptions) => actions.doctorWorker(options));
+  withBrokerOptions(
+    doctor
+      .command("broker")
+      .usage("--server URL [options]")
+      .description(
+        "whether each server of a broker can be reached, and takes a key for its holder",
+      ),
+  )
+    .option("--tenant <name>", "whose key it is: that of callers of a tenant", token)
+    .option("--pool <name>", "with --tenant: a pool that they may use", token)
+    .option(
+      "--worker <pool/name>",
+      "whose key it is: a worker's",
+      (text: string) => worker(text)[0],
+    )
+    .option("--operator <name>", "whose key it is: an operator's", token)
+    .option("--json", "print one JSON object instead")
+    .configureOutput(say("doctor broker"))
+    .hook("preAction", (self) => {
+      const { tenant, worker, operator, pool } = self.opts<DoctorBrokerOptions>();
+      const holders = [tenant, worker, operator].filter((each) => each !== undefined);
+      if (holders.length > 1) self.error("error: one of --tenant, --worker and --operator");
+      if (pool !== undefined && tenant === undefined)
+        self.error("error: --pool means nothing without --tenant");
+    })
+    .action((options: DoctorBrokerOptions) => actions.doctorBroker(options));
 }
 
 /** The grammar of `native-runner broker-config`. Parsing only. */

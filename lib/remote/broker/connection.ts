@@ -70,7 +70,7 @@ function isRefusal(error: unknown): boolean {
   return /Authorization|Authentication|InvalidArgument|PermissionViolation/.test(name);
 }
 
-function refusal(cause: unknown): SandboxError {
+export function refusal(cause: unknown): SandboxError {
   const reason = cause instanceof Error ? cause.message : String(cause);
   return new SandboxError(`the broker refuses the connection: ${reason}`, {
     code: "ERR_SANDBOX_UNAVAILABLE",
@@ -80,7 +80,7 @@ function refusal(cause: unknown): SandboxError {
 }
 
 /** Returns an error if the broker's limits are too low. */
-function unfit({ info }: NatsConnection): SandboxError | undefined {
+export function unfit({ info }: NatsConnection): SandboxError | undefined {
   const most = info?.max_payload ?? kLeastPayload;
   if (most >= kLeastPayload) return undefined;
   return new SandboxError(
@@ -329,10 +329,10 @@ export class Connection {
 /** Loads the NATS client, an optional peer that only remote features need. */
 
 /** The client's package. */
-type Nats = typeof Transport;
+export type Nats = typeof Transport;
 
 /** @throws (rejects) SandboxError ERR_SANDBOX_UNAVAILABLE, with the command that installs it */
-async function loadNats(
+export async function loadNats(
   load: () => Promise<Nats> = () => import("@nats-io/transport-node"),
 ): Promise<Nats> {
   try {

@@ -30,6 +30,8 @@ export class Fitness {
   #askedAt = Number.NEGATIVE_INFINITY;
   #asking: Promise<void> | undefined;
   #timer: ReturnType<typeof setTimeout> | undefined;
+  /** True from enough failures on until the canary is asked. */
+  #isSuspected = false;
   #isClosed = false;
   /** Number of canaries that have failed. */
   canaryFailures = 0;
@@ -54,10 +56,11 @@ export class Fitness {
   /** Records whether the sandbox of a run could be made. */
   ended(isSetUp: boolean): void {
     this.#failures = isSetUp ? 0 : this.#failures + 1;
-    const isCalm = performance.now() - this.#askedAt < kCalmMs;
-    if (this.#failures < kSuspicious || this.#unfit !== undefined || isCalm) return;
-    this.#failures = 0;
-    void this.check();
+    if (this.#failures < kSuspicious || this.#unfit !== undefined || this.#isSuspected) return;
+    this.#isSuspected = true;
+    const calmMs = this.#askedAt + kCalmMs - performance.now();
+    if (calmMs > 0) this.#timer = setTimeout(() => void this.check(), calmMs);
+    else void this.check();
   }
 
   close(): void {
@@ -67,6 +70,8 @@ export class Fitness {
 
   async #ask(): Promise<void> {
     this.#askedAt = performance.now();
+    this.#failures = 0;
+    this.#isSuspected = false;
     const reason = await this.#options.canary().then(
       () => undefined,
       (error: unknown) => (error instanceof Error ? error.message : String(error)),

@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { isDeepStrictEqual } from "node:util";
 
 import type { AuditLogTarget } from "../../../types/audit-log.js";
 import type { NativeExecInput } from "../../../types/public.js";
@@ -60,6 +61,11 @@ function allowed<Value>(value: Value | Refusal): Value {
     throw new SandboxError(value.message, { code: "ERR_SANDBOX_SETUP" });
   }
   return value;
+}
+
+/** Returns `the tenant "a"`, or `the tenants "a", "b"`. */
+export function tenantsText(tenants: readonly string[]): string {
+  return `the tenant${tenants.length > 1 ? "s" : ""} ${listed(tenants)}`;
 }
 
 /** @throws TypeError for a tenant that may not use the pool */
@@ -173,8 +179,43 @@ export class PolicyPlaces implements Places {
     };
   }
 
+  /** @throws (rejects) an Error that names the first policy under which no sandbox can be made */
   async canary(): Promise<void> {
-    const { ceiling } = this.#policy;
+    for (const { tenants, error } of await this.canaries()) {
+      if (error === undefined) continue;
+      throw tenants.length === 0
+        ? error
+        : new Error(`for ${tenantsText(tenants)}: ${error.message}`);
+    }
+  }
+
+  /**
+   * Makes a sandbox under each different policy, one after the other.
+   * @returns in their order: whose it is, none for the policy of everybody; the milliseconds that it took; why it failed
+   */
+  async canaries(): Promise<{ tenants: string[]; ms: number; error: Error | undefined }[]> {
+    const all = [{ ceiling: this.#policy.ceiling, tenants: [] as string[] }];
+    for (const [tenant, ceiling] of this.#policy.tenants) {
+      const { options, limits } = ceiling;
+      const same = all.find((each) =>
+        isDeepStrictEqual([each.ceiling.options, each.ceiling.limits], [options, limits]),
+      );
+      if (same === undefined) all.push({ ceiling, tenants: [tenant] });
+      else if (same.tenants.length > 0) same.tenants.push(tenant);
+    }
+    const made = [];
+    for (const { ceiling, tenants } of all) {
+      const start = performance.now();
+      const error = await this.#canaryOf(ceiling).then(
+        () => undefined,
+        (cause: unknown) => (cause instanceof Error ? cause : new Error(String(cause))),
+      );
+      made.push({ tenants, ms: performance.now() - start, error });
+    }
+    return made;
+  }
+
+  async #canaryOf(ceiling: Ceiling): Promise<void> {
     const options = this.#optionsFor(ceiling, {});
     const shadowDir = this.#workspaces.placeOf(kDefaultTenant);
     const runner = new BubblewrapNativeRunner({
@@ -191,7 +232,10 @@ export class PolicyPlaces implements Places {
       };
       const asked = bounded(ceiling.limits, input, "exec") as NativeExecInput;
       const { outcome } = await runner.exec(asked);
-      if (outcome.kind === "setup-failed") throw new Error(outcome.reason);
+      if (outcome.kind === "setup-failed") {
+        const { reason, fix } = outcome;
+        throw new SandboxError(reason, { code: "ERR_SANDBOX_SETUP", ...(fix && { fix }) });
+      }
       if (outcome.kind === "timed-out")
         throw new Error(`no sandbox has run \`true\` in ${kCanaryMs} ms`);
     } finally {
