@@ -23,6 +23,7 @@ import {
   type RunRequest,
   type SayToWorker,
   type WorkerMessage,
+  whyOver,
 } from "./remote-run.js";
 import { KeepAlive, type Link, Watch } from "./watch.js";
 
@@ -78,6 +79,12 @@ function make(access: BrokerAccess, tenant: string): Shared {
 
 type Said<T extends ToCaller["t"]> = Extract<ToCaller, { t: T }>;
 const closed = (message: string) => new SandboxError(message, { code: "ERR_SANDBOX_CLOSED" });
+
+/** Returns the error for what was asked for in, or beside, a session or transaction that has ended. */
+function isOver({ request: { kind }, settled }: RemoteRun): SandboxError {
+  const why = settled === undefined ? "its worker is no longer heard of" : whyOver(settled);
+  return closed(`the ${kind} has ended: ${why}`);
+}
 
 /**
  * Keeps the runs that wait, grants each to one worker that asks for it or has a free slot, and settles each exactly
@@ -281,17 +288,17 @@ export class Caller {
     const link = this.#dispatcher.link(inside.worker);
     if (link !== undefined && this.#runs.has(inside.number)) {
       this.#dispatcher.grant(run, link, 0, now);
-    } else this.#settleLostInside(run);
+    } else this.#settleLostInside(run, inside);
   }
 
   /** Returns the error for what was to begin as a session or transaction that has ended. */
   #besideNothing({ beside }: RunRequest): Error | undefined {
     if (beside === undefined || this.#runs.has(beside.number)) return undefined;
-    return closed("the session or transaction has ended");
+    return isOver(beside);
   }
 
-  #settleLostInside(run: RemoteRun): void {
-    this.#settle(run, { kind: "failed", error: closed("the session or transaction has ended") });
+  #settleLostInside(run: RemoteRun, inside: RemoteRun): void {
+    this.#settle(run, { kind: "failed", error: isOver(inside) });
   }
 
   #oldest(): number {
@@ -341,7 +348,7 @@ export class Caller {
     this.#dispatcher.link(run.worker)?.runs.delete(run);
     run.returned();
     if (run.isAborted) this.#settle(run, { kind: "aborted" });
-    else if (run.request.inside !== undefined) this.#settleLostInside(run);
+    else if (run.request.inside !== undefined) this.#settleLostInside(run, run.request.inside);
     else this.#dispatcher.enqueue(run, now);
   }
 

@@ -84,6 +84,8 @@ export class RemoteRun {
   readonly request: RunRequest;
   readonly askedAt: number;
   readonly end: Promise<RunEnd>;
+  /** How it has ended; undefined while it has not. */
+  settled: RunEnd | undefined;
   /** The worker that the run was granted to; undefined while it waits. */
   worker: string | undefined;
   /** How often the run was granted. */
@@ -269,6 +271,7 @@ export class RemoteRun {
   }
 
   settle(end: RunEnd): void {
+    this.settled ??= end;
     this.#settle(end);
   }
 

@@ -41,4 +41,41 @@ describeUnless(whyNoNatsServer ?? whyNoBubblewrap, "a worker with an audit log",
       expect(own[0]).toContain(path.join(workspaces, tenant, "project"));
     }
   });
+
+  test("records sessions and transactions with what was done in them", async () => {
+    const server = await startNatsServer();
+    const workspaces = tempDirectory();
+    const file = path.join(tempDirectory(), "worker.log");
+    const words = ["--audit-log", file];
+    const worker = await startWorker({ server: server.url, workspaces, words });
+    const workspace = path.join(workspaces, "ada", "project");
+    mkdirSync(workspace, { recursive: true });
+    const runner = new RemoteNativeRunner({
+      ...{ servers: [server.url], insecure: true, pool: "tests", tenant: "ada", workspace },
+    });
+    const session = await runner.openSession();
+    await session.exec({ argv: ["echo", "in the session"] });
+    await session.close();
+    const transaction = await runner.openTransaction();
+    await transaction.exec({ argv: ["sh", "-c", "echo new > file"] });
+    await transaction.commit();
+    await transaction.close();
+    await runner.close();
+    expect(await worker.stop()).toBe(0);
+    expect(await verifyAuditLog(file)).toMatchObject({ ok: true });
+    const kinds: string[] = [];
+    const texts: string[] = [];
+    for await (const entry of readAuditLog(file)) {
+      kinds.push(entry.kind);
+      texts.push(JSON.stringify(entry));
+    }
+    const all = ["open", "session", "policy", "run", "policy", "run", "transaction", "close"];
+    expect(kinds).toEqual(all);
+    expect(texts.filter((text) => text.includes("in the session"))).toHaveLength(1);
+    expect(texts.filter((text) => text.includes("echo new > file"))).toHaveLength(1);
+    // Whose it was, by the workspace.
+    for (const [at, text] of texts.entries()) {
+      if (["run", "transaction"].includes(kinds[at] ?? "")) expect(text).toContain(workspace);
+    }
+  });
 });
