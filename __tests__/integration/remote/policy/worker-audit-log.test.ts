@@ -73,9 +73,10 @@ describeUnless(whyNoNatsServer ?? whyNoBubblewrap, "a worker with an audit log",
     expect(kinds).toEqual(all);
     expect(texts.filter((text) => text.includes("in the session"))).toHaveLength(1);
     expect(texts.filter((text) => text.includes("echo new > file"))).toHaveLength(1);
-    // Whose it was, by the workspace.
-    for (const [at, text] of texts.entries()) {
-      if (["run", "transaction"].includes(kinds[at] ?? "")) expect(text).toContain(workspace);
-    }
+    // Whose it was: a run's record has its workspace, and the id of its transaction.
+    const of = (kind: string) => texts.filter((_, at) => kinds[at] === kind);
+    for (const text of of("run")) expect(text).toContain(workspace);
+    const [committed = ""] = of("transaction");
+    expect(of("run")[1]).toContain(/"transaction":"\w+"/.exec(committed)?.[0]);
   });
 });
