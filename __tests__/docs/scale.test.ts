@@ -4,9 +4,12 @@ import { spawnSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
+import { Command } from "commander";
 import stripJsonComments from "strip-json-comments";
 import { expect, type TestContext, test } from "vitest";
+import { parse, parseAllDocuments } from "yaml";
 
+import { addWorkerCommand, type WorkerCliOptions } from "../../lib/cli/worker/commands.js";
 import {
   callerPermissions,
   operatorPermissions,
@@ -133,18 +136,8 @@ test("the unit is one that systemd takes", (context: TestContext) => {
   }
 });
 
-test("the compose file is YAML of services that are there", (context: TestContext) => {
-  const script = "import json, sys, yaml; print(json.dumps(yaml.safe_load(sys.stdin)))";
-  const parsed = spawnSync("python3", ["-c", script], {
-    input: page("compose.yaml"),
-    encoding: "utf8",
-  });
-  if (parsed.error || parsed.stderr.includes("ModuleNotFoundError")) {
-    process.stderr.write("skipped: the compose file is YAML: no python3 with PyYAML to read it\n");
-    return context.skip("no python3 with PyYAML");
-  }
-  expect(parsed.stderr).toBe("");
-  const { services } = JSON.parse(parsed.stdout) as {
+test("the compose file is YAML of services that are there", () => {
+  const { services } = parse(page("compose.yaml"), { merge: true }) as {
     services: Record<string, { depends_on?: string[]; volumes: string[]; command?: string[] }>;
   };
   expect(Object.keys(services)).toEqual(["broker", "worker-1", "worker-2", "host"]);
@@ -160,4 +153,69 @@ test("the compose file is YAML of services that are there", (context: TestContex
       `./broker/workers/build/${name}.nk:/run/secrets/worker:ro`,
     );
   }
+});
+
+/** The group of each kind, whose types kubernetes-types has. */
+const kGroups: Record<string, string> = {
+  Service: "core/v1",
+  PodDisruptionBudget: "policy/v1",
+  StatefulSet: "apps/v1",
+};
+
+type Manifest = { kind: string; spec?: { template?: { spec?: PodSpec } } };
+type PodSpec = { terminationGracePeriodSeconds: number; containers: { args: string[] }[] };
+
+const manifestsOf = (text: string) =>
+  parseAllDocuments(text, { version: "1.1" }).map((each) => each.toJS() as Manifest);
+
+/** What the compiler says of a manifest, against the types that are made of Kubernetes' own schema. */
+function faultsOf(text: string): string {
+  const root = path.join(import.meta.dirname, "../..");
+  const directory = mkdtempSync(path.join(root, "node_modules", ".manifest-"));
+  try {
+    const lines = manifestsOf(text).map((each) => {
+      const type = `import("kubernetes-types/${kGroups[each.kind]}").${each.kind}`;
+      return `export const ${each.kind} = ${JSON.stringify(each)} as const satisfies DeepReadonly<${type}>;`;
+    });
+    lines.push(
+      "type DeepReadonly<T> = T extends object ? { readonly [K in keyof T]: DeepReadonly<T[K]> } : T;",
+    );
+    const file = path.join(directory, "manifest.ts");
+    writeFileSync(file, lines.join("\n"));
+    const words = ["--noEmit", "--strict", "--target", "esnext", "--module", "esnext"];
+    const { stdout, status } = spawnSync(
+      path.join(root, "node_modules/.bin/tsc"),
+      [...words, "--moduleResolution", "bundler", "--ignoreConfig", file],
+      { encoding: "utf8" },
+    );
+    return status === 0 ? "" : stdout;
+  } finally {
+    rmSync(directory, { recursive: true });
+  }
+}
+
+test("the Kubernetes manifests have the fields and types of their kinds", () => {
+  const text = page("kubernetes.yaml");
+  expect(faultsOf(text)).toBe("");
+  // The controls: a field that nobody knows, and a type that is another.
+  expect(faultsOf(text.replace("readinessProbe:", "readynessProbe:"))).toContain("readynessProbe");
+  expect(faultsOf(text.replace("replicas: 2", 'replicas: "2"'))).toContain("'number'");
+});
+
+test("the worker of the manifests is one that the command line takes", () => {
+  const pods = manifestsOf(page("kubernetes.yaml")).map(({ spec }) => spec?.template?.spec);
+  const pod = pods.find((each) => each !== undefined);
+  const [program, name, ...args] = pod?.containers[0]?.args ?? [];
+  expect([program, name]).toEqual(["native-runner", "worker"]);
+  let taken: WorkerCliOptions | undefined;
+  const command = addWorkerCommand(new Command("worker"), async (options) => {
+    taken = options;
+  });
+  command.exitOverride().parse(
+    args.map((each) => each.replaceAll("$(POD_NAME)", "native-runner-worker-0")),
+    { from: "user" },
+  );
+  expect(taken).toMatchObject({ pool: "build", name: "native-runner-worker-0", slots: 8 });
+  // Nine minutes by default: what is open is told before the pod is killed.
+  expect(pod?.terminationGracePeriodSeconds).toBeGreaterThan(540);
 });
