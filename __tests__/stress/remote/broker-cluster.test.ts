@@ -1,4 +1,4 @@
-/** Three brokers in a cluster: the one that everybody is connected to is killed, and they go to another. */
+/** Three brokers in a cluster: the one that everybody is connected to is killed, or frozen, and they go to another. */
 
 import { readFileSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
@@ -44,10 +44,13 @@ function mostUsed(servers: readonly NatsServer[]): number {
 }
 
 describeUnless(whyNoNatsServer ?? whyNoBubblewrap, "a cluster of three brokers", () => {
-  test("one of them is killed", async () => {
+  test.each([
+    ["killed", "SIGKILL"],
+    ["frozen", "SIGSTOP"],
+  ] as const)("one of them is %s", async (what, signal) => {
     const clusters = new Map<Machines, Cluster>();
     const seen = await manyRounds(
-      "one of three brokers killed",
+      `one of three brokers ${what}`,
       2,
       async (machines) => {
         const cluster = await startCluster();
@@ -67,8 +70,11 @@ describeUnless(whyNoNatsServer ?? whyNoBubblewrap, "a cluster of three brokers",
         const victim = mostUsed(servers);
         const faultAt = Date.now();
         const port = servers[victim]?.port ?? 0;
-        await servers[victim]?.stop("SIGKILL");
-        await caller.gone;
+        const gone = signal === "SIGKILL" ? servers[victim]?.stop(signal) : undefined;
+        if (signal === "SIGSTOP") process.kill(servers[victim]?.pid ?? 0, signal);
+        await gone;
+        await caller.gone; // each run has settled, though nothing was ever heard of a frozen one again
+        if (signal === "SIGSTOP") await servers[victim]?.stop("SIGKILL");
         servers[victim] = await startNatsServer(configs[victim], { port });
         return machines.verdict(caller, { faultAt, withinMs: Number.POSITIVE_INFINITY });
       },
