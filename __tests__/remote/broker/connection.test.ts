@@ -108,7 +108,7 @@ test("a broker whose answers are behind a long message is not left", async () =>
   slow.pongAfterMs = 2 ** 30;
   slow.trickle(true);
   const trickle = setInterval(() => slow.trickle(false), 200);
-  await delay(5_000); // a broker that sends nothing is left within 3 s
+  await delay(5_000); // a broker that sends nothing is left within 2.4 s
   expect({ losses, clients: [slow.clients, other.clients] }).toEqual({
     losses: 0,
     clients: [1, 0],
