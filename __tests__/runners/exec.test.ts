@@ -168,7 +168,7 @@ describe.each([
     const { signal } = new AbortController();
     const runner = makeRunner();
     const running = Array.from({ length: 20 }, () => runner.exec({ ...kInput, signal }));
-    expect(getEventListeners(signal, "abort")).toHaveLength(20);
+    expect(getEventListeners(signal, "abort")).toHaveLength(1);
     for (const run of fake.runs) run.resolve(result());
     await Promise.all(running);
     expect(getEventListeners(signal, "abort")).toHaveLength(0);

@@ -25,9 +25,55 @@ export function checkSignal(signal: unknown): AbortSignal | undefined {
   return signal as AbortSignal;
 }
 
+/** What is called when a signal is aborted, in the order in which it was asked for; with one listener for all. */
+class AbortListeners {
+  static readonly #all = new WeakMap<AbortSignal, AbortListeners>();
+  readonly #signal: AbortSignal;
+  readonly #listeners = new Set<{ abort: () => void }>();
+  readonly #subscription: Disposable;
+
+  static of(signal: AbortSignal): AbortListeners {
+    const known = AbortListeners.#all.get(signal);
+    if (known !== undefined) return known;
+    const listeners = new AbortListeners(signal);
+    AbortListeners.#all.set(signal, listeners);
+    return listeners;
+  }
+
+  private constructor(signal: AbortSignal) {
+    this.#signal = signal;
+    if (signal instanceof EventTarget) setMaxListeners(0, signal); // sessions and others add theirs
+    this.#subscription = addAbortListener(signal, () => this.#call()); // others can't stop the event
+  }
+
+  add(abort: () => void): () => void {
+    const listener = { abort };
+    this.#listeners.add(listener);
+    return () => {
+      if (!this.#listeners.delete(listener) || this.#listeners.size > 0) return;
+      this.#subscription[Symbol.dispose]();
+      AbortListeners.#all.delete(this.#signal);
+    };
+  }
+
+  #call(): void {
+    AbortListeners.#all.delete(this.#signal);
+    for (const listener of this.#listeners) {
+      try {
+        listener.abort();
+      } catch (error) {
+        queueMicrotask(() => {
+          throw error; // as an event target does: the others hear of it all the same
+        });
+      }
+    }
+    this.#listeners.clear();
+  }
+}
+
 /**
- * Calls `abort` when the signal is aborted, at once if it already is; returns a function that unsubscribes.
- * One signal may serve any number of runs, so Node's warning about many listeners is switched off.
+ * Calls `abort` when the signal is aborted, at once if it already is; returns a function that unsubscribes. One signal may
+ * serve any number of runs: a listener of each would be compared with all before it.
  */
 export function onAbort(signal: AbortSignal | undefined, abort: () => void): () => void {
   if (signal === undefined) return () => {};
@@ -35,9 +81,7 @@ export function onAbort(signal: AbortSignal | undefined, abort: () => void): () 
     abort();
     return () => {};
   }
-  if (signal instanceof EventTarget) setMaxListeners(0, signal);
-  const subscription = addAbortListener(signal, abort); // other listeners can't stop the event
-  return () => subscription[Symbol.dispose]();
+  return AbortListeners.of(signal).add(abort);
 }
 
 /** Waits no longer than until the signal is aborted; undefined: not at all. Takes any value for a signal, and never rejects. */
