@@ -99,6 +99,7 @@ int main(int argc, char** argv) {
       {"pass-descriptor", PassDescriptor},
       {"use-descriptor", UseDescriptor},
       {"write-mapped", WriteMapped},
+      {"alter", Alter},
   };
   if (argc < 2) return 98;
   for (unsigned i = 0; i < sizeof kTries / sizeof *kTries; ++i) {

@@ -19,3 +19,4 @@ Try FillMemory;
 Try WriteHow;
 Try UseQueue, Listen;
 Try PassDescriptor, UseDescriptor;
+Try Alter;

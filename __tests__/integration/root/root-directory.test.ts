@@ -19,8 +19,8 @@ import { eventually } from "../../support/waits.js";
 import { BubblewrapNativeRunner, type BubblewrapNativeRunnerOptions } from "../support/package.js";
 import { describeUnless, isRoot, testUnless } from "../support/requirements.js";
 import { tempDirectory } from "../support/temp.js";
+import { kWayNames, type Options, runnerOf, running, sh, told, withWay } from "../support/ways.js";
 import { fillRoot, kRelease, madeRoot, whyNoRoot } from "./made-root.js";
-import { kWayNames, type Options, runnerOf, running, sh, told, withWay } from "./ways.js";
 
 /** All files of a tree with their contents, to see that nothing has changed. */
 const listing = (root: string) =>

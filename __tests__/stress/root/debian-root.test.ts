@@ -7,9 +7,9 @@ import { fileURLToPath } from "node:url";
 import { beforeAll, expect, test } from "vitest";
 
 import { whyNoRoot } from "../../integration/root/made-root.js";
-import { kWayNames, withWay } from "../../integration/root/ways.js";
 import { describeUnless, isRoot } from "../../integration/support/requirements.js";
 import { tempDirectory } from "../../integration/support/temp.js";
+import { kWayNames, withWay } from "../../integration/support/ways.js";
 
 const kPackage = fileURLToPath(new URL("../../../dist/index.js", import.meta.url));
 const kUser = 61997;

@@ -1,13 +1,13 @@
-/** The kinds of runs that have another root file system. */
+/** The kinds of runs of a Bubblewrap runner: what holds for one of them, holds for each. */
 
 import {
   BubblewrapNativeRunner,
   type BubblewrapNativeRunnerOptions,
   type SandboxedExecResult,
-} from "../support/package.js";
-import { tempDirectory } from "../support/temp.js";
+} from "./package.js";
+import { tempDirectory } from "./temp.js";
 
-export type Options = Partial<BubblewrapNativeRunnerOptions> & { root: { directory: string } };
+export type Options = Partial<BubblewrapNativeRunnerOptions>;
 export type Told = {
   out: string;
   kind: string;
@@ -36,12 +36,43 @@ export function running(runner: BubblewrapNativeRunner): Way {
   return { exec, close: () => runner.close() };
 }
 
-async function inTransaction(options: Options, backend: "auto" | "copy", isFork = false) {
+/** What runs commands, but for a batch. */
+type Runs = Pick<BubblewrapNativeRunner, "exec" | "openSession" | "spawn">;
+type Make = (runs: Runs) => Promise<Way["exec"]> | Way["exec"];
+
+const run: Make = (runs) => async (script) => told(await runs.exec(sh(script)));
+
+const session: Make = async (runs) => {
+  const opened = await runs.openSession();
+  return async (script) => told(await opened.exec(sh(script)));
+};
+
+const live: Make = (runs) => async (script) => {
+  const process = await runs.spawn(sh(script));
+  const chunks: Uint8Array[] = [];
+  for await (const chunk of process.stdout) chunks.push(chunk as Uint8Array);
+  const { outcome } = await process.result;
+  return { out: Buffer.concat(chunks).toString(), kind: outcome.kind };
+};
+
+async function inRunner(options: Options, make: Make): Promise<Way> {
+  const runner = runnerOf(options);
+  return { exec: await make(runner), close: () => runner.close() };
+}
+
+async function inTransaction(
+  options: Options,
+  {
+    backend = "auto",
+    isFork = false,
+    make = run,
+  }: { backend?: "auto" | "copy"; isFork?: boolean; make?: Make } = {},
+): Promise<Way> {
   const runner = runnerOf(options);
   const opened = await runner.openTransaction({ backend, directory: tempDirectory("state") });
   const transaction = isFork ? await opened.fork() : opened;
   return {
-    exec: async (script: string) => told(await transaction.exec(sh(script))),
+    exec: await make(transaction),
     close: async () => {
       await transaction.discard();
       await runner.close();
@@ -56,6 +87,8 @@ async function untilStart(way: Way, start: string): Promise<Way> {
   throw new Error(`no run was ${start}`);
 }
 
+const kDomain = { allow: ["a.test"] };
+
 const kWays: Record<string, (options: Options) => Promise<Way>> = {
   "a cold run": async (options) => running(runnerOf(options)),
   "a prewarmed run": async (options) => {
@@ -65,28 +98,18 @@ const kWays: Record<string, (options: Options) => Promise<Way>> = {
   },
   "a clone": async (options) =>
     untilStart(running(runnerOf({ ...options, clone: "auto" })), "cloned"),
-  "a session": async (options) => {
-    const runner = runnerOf(options);
-    const session = await runner.openSession();
-    const exec = async (script: string) => told(await session.exec(sh(script)));
-    return { exec, close: () => runner.close() };
-  },
-  "a live process": async (options) => {
-    const runner = runnerOf(options);
-    const exec = async (script: string) => {
-      const live = await runner.spawn(sh(script));
-      const chunks: Uint8Array[] = [];
-      for await (const chunk of live.stdout) chunks.push(chunk as Uint8Array);
-      const { outcome } = await live.result;
-      return { out: Buffer.concat(chunks).toString(), kind: outcome.kind };
-    };
-    return { exec, close: () => runner.close() };
-  },
-  "a transaction": (options) => inTransaction(options, "auto"),
-  "a transaction by copy": (options) => inTransaction(options, "copy"),
-  "a fork": (options) => inTransaction(options, "auto", true),
-  "a network by domain": async (options) =>
-    running(runnerOf({ ...options, network: { allow: ["a.test"] } })),
+  "a session": (options) => inRunner(options, session),
+  "a live process": (options) => inRunner(options, live),
+  "a transaction": (options) => inTransaction(options),
+  "a transaction by copy": (options) => inTransaction(options, { backend: "copy" }),
+  "a fork": (options) => inTransaction(options, { isFork: true }),
+  "a session of a transaction": (options) => inTransaction(options, { make: session }),
+  "a live process of a transaction": (options) => inTransaction(options, { make: live }),
+  "a network by domain": (options) => inRunner({ ...options, network: kDomain }, run),
+  "a session with a network by domain": (options) =>
+    inRunner({ ...options, network: kDomain }, session),
+  "a transaction with a network by domain": (options) =>
+    inTransaction({ ...options, network: kDomain }),
   "the host's network": async (options) => running(runnerOf({ ...options, network: "allow" })),
   "isolation compat": async (options) => running(runnerOf({ ...options, isolation: "compat" })),
   "Landlock inside": async (options) => running(runnerOf({ ...options, layers: ["landlock"] })),
