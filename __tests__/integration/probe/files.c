@@ -1,6 +1,7 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
+#include <ftw.h>
 #include <limits.h>
 #include <poll.h>
 #include <stdio.h>
@@ -24,6 +25,27 @@ int OpenForReading(int argc, char** argv) {
 // PATH: opens it for writing and writes nothing.
 int OpenForWriting(int argc, char** argv) {
   return argc == 1 ? Say(open(argv[0], O_WRONLY | O_NOCTTY | O_CLOEXEC)) : 98;
+}
+
+static int TellIfWritable(const char* path, const struct stat* status, int type, struct FTW* at) {
+  (void)status;
+  // A process's descriptors and mappings are links to what it has already.
+  if (type == FTW_D || type == FTW_DNR) {
+    const char* const name = path + at->base;
+    return strcmp(name, "fd") == 0 || strcmp(name, "map_files") == 0 ? FTW_SKIP_SUBTREE
+                                                                     : FTW_CONTINUE;
+  }
+  if (type != FTW_F) return FTW_CONTINUE;
+  const int file = open(path, O_WRONLY | O_NOCTTY | O_NONBLOCK | O_CLOEXEC);
+  if (file >= 0 && close(file) == 0) puts(path);
+  return FTW_CONTINUE;
+}
+
+// DIRECTORY: tells its process id, then each file below that it may open for writing. Writes nothing.
+int TellWritable(int argc, char** argv) {
+  if (argc != 1) return 98;
+  printf("%d\n", (int)getpid());
+  return nftw(argv[0], TellIfWritable, 16, FTW_PHYS | FTW_ACTIONRETVAL) < 0 ? Say(-1) : 0;
 }
 
 // PATH: the value of its attribute user.note.

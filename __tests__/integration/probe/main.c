@@ -62,6 +62,7 @@ int main(int argc, char** argv) {
       {"call", CallByName},
       {"open-read", OpenForReading},
       {"open-write", OpenForWriting},
+      {"writable", TellWritable},
       {"create", CreateFile},
       {"link", MakeLink},
       {"mknod", MakeNode},

@@ -8,7 +8,7 @@ int Say(int result);
 void Die(const char* what);
 
 Try CallByName;
-Try OpenForReading, OpenForWriting, CreateFile, MakeLink, MakeNode, Remount, OpenByHandle;
+Try OpenForReading, OpenForWriting, TellWritable, CreateFile, MakeLink, MakeNode, Remount, OpenByHandle;
 Try Truncate, ChangeMode, ChangeTimes, ShowNote, WatchNames, WriteMapped;
 Try Rename, Swap, SetAttribute;
 Try MakeSocket, AskTcp, AskUdp, AskAbstract, AskUnix, ShowInterfaces, Serve;
