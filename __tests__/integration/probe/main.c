@@ -24,6 +24,7 @@ static const char* ErrnoName(int error) {
     NAME(EINVAL);
     NAME(EIO);
     NAME(EISDIR);
+    NAME(EMFILE);
     NAME(ENETUNREACH);
     NAME(ENODEV);
     NAME(ENOENT);
@@ -37,6 +38,9 @@ static const char* ErrnoName(int error) {
     NAME(EROFS);
     NAME(ESRCH);
     NAME(ETXTBSY);
+    NAME(ENOSPC);
+    NAME(EDQUOT);
+    NAME(ETOOMANYREFS);
     NAME(EXDEV);
     default:
       return strerror(error);
@@ -101,6 +105,7 @@ int main(int argc, char** argv) {
       {"use-descriptor", UseDescriptor},
       {"write-mapped", WriteMapped},
       {"alter", Alter},
+      {"exhaust", Exhaust},
   };
   if (argc < 2) return 98;
   for (unsigned i = 0; i < sizeof kTries / sizeof *kTries; ++i) {

@@ -19,4 +19,4 @@ Try FillMemory;
 Try WriteHow;
 Try UseQueue, Listen;
 Try PassDescriptor, UseDescriptor;
-Try Alter;
+Try Alter, Exhaust;

@@ -196,10 +196,10 @@ bool OpenTerminal(const HostChannel& control, const OrderHeader& header, Refusal
     result = InstallStandardStreams(peer);
     kernel::Close(peer);
   }
-  const bool is_sent = result >= 0 && control.SendTerminal(master);
+  const long sent = result >= 0 ? control.SendTerminal(master) : 0;
   kernel::Close(master);
   if (result < 0) return refusal->Because("terminal", result);
-  return is_sent || refusal->Because("terminal: cannot hand it to the host");
+  return sent >= 0 || refusal->Because("terminal: cannot hand it to the host", sent);
 }
 
 long EnterSession(bool with_terminal) {

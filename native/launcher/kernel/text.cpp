@@ -70,6 +70,8 @@ const char* ErrnoText(int error) {
       return "No buffer space available";
     case EPROTO:
       return "Protocol error";
+    case ETOOMANYREFS:  // of descriptors in messages: unix(7)
+      return "Too many references: cannot splice";
     case ESTALE:
       return "Stale file handle";
     case ETIMEDOUT:

@@ -289,9 +289,9 @@ class Steps {
   // Sends the descriptor to the host and closes it. If it is negative, `refusal` is already set.
   bool HandOver(int descriptor, Refusal* refusal) {
     if (descriptor < 0) return false;
-    const bool is_sent = control_.SendMade(&descriptor, 1);
+    const long sent = control_.SendMade(&descriptor, 1);
     kernel::Close(descriptor);
-    return is_sent || refusal->Because("what was made can't be handed over", -EPIPE);
+    return sent >= 0 || refusal->Because("what was made can't be handed over", sent);
   }
 
   bool HandOverNamespace(const char* path, Refusal* refusal) {
@@ -313,9 +313,9 @@ class Steps {
 
   bool Listen(const char* text, Refusal* refusal) {
     BoundSockets bound;
-    return BindPorts(text, &bound, refusal) &&
-           (control_.SendMade(bound.at, bound.count) ||
-            refusal->Because("what was made can't be handed over", -EPIPE));
+    if (!BindPorts(text, &bound, refusal)) return false;
+    const long sent = control_.SendMade(bound.at, bound.count);
+    return sent >= 0 || refusal->Because("what was made can't be handed over", sent);
   }
 
   static long LeaveMountNamespace() {

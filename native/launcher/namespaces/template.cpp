@@ -297,9 +297,9 @@ class Taker {
 
   bool Listen(const char* ports) const {
     BoundSockets bound;
-    return BindPorts(ports, &bound, refusal_) &&
-           (control_.SendMade(bound.at, bound.count) ||
-            refusal_->Because("what was made can't be handed over", -EPIPE));
+    if (!BindPorts(ports, &bound, refusal_)) return false;
+    const long sent = control_.SendMade(bound.at, bound.count);
+    return sent >= 0 || refusal_->Because("what was made can't be handed over", sent);
   }
 
   // From here on no process in the clone owns its mounts, its network or its pid namespace.

@@ -16,8 +16,9 @@ union DescriptorSpace {
   char bytes[CMSG_SPACE(sizeof(int))];
 };
 
-// False if the host is gone, or the kernel has no room for the message.
-bool Send(const Report& report, int attached, int socket = kControlDescriptor) {
+// Returns a negative errno if the host is gone, or the kernel has no room for the message or for
+// the descriptor.
+long Send(const Report& report, int attached, int socket = kControlDescriptor) {
   iovec part{const_cast<Report*>(&report), sizeof report};
   msghdr message{};
   message.msg_iov = &part;
@@ -32,7 +33,7 @@ bool Send(const Report& report, int attached, int socket = kControlDescriptor) {
     header->cmsg_len = CMSG_LEN(sizeof attached);
     std::memcpy(CMSG_DATA(header), &attached, sizeof attached);
   }
-  return kernel::Send(socket, &message, MSG_NOSIGNAL) > 0;
+  return kernel::Send(socket, &message, MSG_NOSIGNAL);
 }
 
 // Returns the only descriptor that came with a message; -1 without one.
@@ -120,10 +121,10 @@ bool HostChannel::Announce(ReportKind kind, LayerSet enforced) {
   report.used_network = has_used_network_ ? 1 : 0;
   report.at_ns = kernel::Now();
   const int pidfd = has_sent_pidfd_ ? -1 : kernel::OpenPidfd(kernel::ProcessId());
-  if (pidfd < 0) return (has_sent_pidfd_ || !is_alone_) && Send(report, -1);
-  has_sent_pidfd_ = Send(report, pidfd);
+  if (pidfd < 0) return (has_sent_pidfd_ || !is_alone_) && Send(report, -1) > 0;
+  has_sent_pidfd_ = Send(report, pidfd) > 0;
   kernel::Close(pidfd);
-  return has_sent_pidfd_ || (!is_alone_ && Send(report, -1));
+  return has_sent_pidfd_ || (!is_alone_ && Send(report, -1) > 0);
 }
 
 HostChannel::SessionMessage HostChannel::ReceiveCommand(CommandDescriptors* descriptors) const {
@@ -222,13 +223,13 @@ HostChannel::Wake HostChannel::Wait(const Awaited& awaited, Said* said) const {
   return is_signal ? Wake::kSignal : Wake::kEnd;
 }
 
-bool HostChannel::SendTerminal(int master) const {
+long HostChannel::SendTerminal(int master) const {
   Report report;
   report.kind = ReportKind::kTerminal;
   return Send(report, master);
 }
 
-bool HostChannel::SendMade(const int* descriptors, std::size_t count) const {
+long HostChannel::SendMade(const int* descriptors, std::size_t count) const {
   Report report;
   report.kind = ReportKind::kMade;
   union {
@@ -247,7 +248,7 @@ bool HostChannel::SendMade(const int* descriptors, std::size_t count) const {
   header->cmsg_type = SCM_RIGHTS;
   header->cmsg_len = static_cast<decltype(header->cmsg_len)>(CMSG_LEN(size));
   std::memcpy(CMSG_DATA(header), descriptors, size);
-  return kernel::Send(kControlDescriptor, &message, MSG_NOSIGNAL) > 0;
+  return kernel::Send(kControlDescriptor, &message, MSG_NOSIGNAL);
 }
 
 void HostChannel::SendObserved(const void* records, std::size_t size, std::uint64_t omitted) const {

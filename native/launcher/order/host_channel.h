@@ -68,11 +68,12 @@ class HostChannel {
   // not sent, so nothing may be started: a host without a kReady may run the command elsewhere.
   [[nodiscard]] bool SendReady(LayerSet enforced);
 
-  // Sends the master side of the command's terminal; called before SendReady().
-  [[nodiscard]] bool SendTerminal(int master) const;
+  // Sends the master side of the command's terminal; called before SendReady(). Returns a negative
+  // errno if it can't, as SendMade does.
+  [[nodiscard]] long SendTerminal(int master) const;
 
   // Sends the descriptors that a step has made (order.h); at most kMostMade.
-  [[nodiscard]] bool SendMade(const int* descriptors, std::size_t count) const;
+  [[nodiscard]] long SendMade(const int* descriptors, std::size_t count) const;
 
   // Sends observations: whole records (report.h). `omitted`: the number left out so far.
   void SendObserved(const void* records, std::size_t size, std::uint64_t omitted) const;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <cstddef>
 #include <initializer_list>
 #include <string_view>
@@ -44,6 +45,10 @@ constexpr std::uint64_t kMicrosecondsPerSecond = 1'000'000;
 constexpr char kTerminalFix[] =
     "leave out `pty`, or give the sandbox a /dev with ptmx and pts (Bubblewrap: no `devBind: "
     "false`)";
+
+constexpr char kNoMoreTerminalsFix[] =
+    "raise `kernel.pty.max`, of which sandboxes have what `kernel.pty.reserve` leaves, or end the "
+    "programs that hold terminals";
 
 constexpr char kInFlightFix[] =
     "raise the limit of open files (`ulimit -n`), or end the programs of this user that have sent "
@@ -148,9 +153,12 @@ Outcome OutcomeOfFailedStart(const Report& report) {
     if (!reason.ends_with(error)) reason += ": " + error;  // the text may already have it
   }
   const bool is_terminal = reason.starts_with("terminal: ");
-  const bool is_handed_over = reason.find("cannot hand it to the host") == std::string::npos;
   Outcome outcome = SetupFailed(std::move(reason));
-  if (is_terminal) outcome.fix = is_handed_over ? kTerminalFix : kInFlightFix;
+  if (report.error == ETOOMANYREFS) {
+    outcome.fix = kInFlightFix;
+  } else if (is_terminal) {
+    outcome.fix = report.error == ENOSPC ? kNoMoreTerminalsFix : kTerminalFix;
+  }
   return outcome;
 }
 

@@ -239,7 +239,8 @@ const char* TakeListeners(std::vector<Descriptor> made, SandboxNetwork* network,
     if (!network->is_complete() && listener.valid()) network->Take(std::move(listener));
   }
   if (!network->is_complete()) return "a listener is missing";
-  return network->Start(loop) ? nullptr : "it can't be watched";
+  return network->Start(loop) ? nullptr
+                              : "this user's epoll watches are used up (fs.epoll.max_user_watches)";
 }
 
 std::vector<SandboxListener> ListenersOf(const NetworkRules& rules) {

@@ -113,8 +113,8 @@ std::optional<Error> SpawnedSandbox::CutOffMounts() {
   keeps_messages_ = false;
   if (!launcher_.valid()) {
     return Error{ErrorCode::kSetup,
-                 "its launcher could not hand over its pidfd: this user has too many descriptors "
-                 "on their way in messages (ETOOMANYREFS in unix(7))",
+                 "its launcher could not send its pidfd: too many descriptors of this user are in "
+                 "messages (ETOOMANYREFS)",
                  ""};
   }
   if (auto error = MakeMountsPrivate(launcher_.get())) return error;

@@ -37,10 +37,21 @@ TEST(OutcomeOfFailedStart, KnowsAFixForAMissingTerminal) {
 TEST(OutcomeOfFailedStart, BlamesNoTerminalForDescriptorsOnTheirWay) {
   Report report;
   report.kind = ReportKind::kRefused;
+  report.error = ETOOMANYREFS;
   std::strcpy(report.text, "terminal: cannot hand it to the host");
   const std::string fix = OutcomeOfFailedStart(report).fix;
   EXPECT_EQ(fix.find("pty"), std::string::npos) << fix;
   EXPECT_NE(fix.find("ETOOMANYREFS"), std::string::npos) << fix;
+}
+
+TEST(OutcomeOfFailedStart, BlamesTheMachineWhereNoTerminalIsLeft) {
+  Report report;
+  report.kind = ReportKind::kRefused;
+  report.error = ENOSPC;
+  std::strcpy(report.text, "terminal: /dev/ptmx");
+  const std::string fix = OutcomeOfFailedStart(report).fix;
+  EXPECT_EQ(fix.find("leave out"), std::string::npos) << fix;
+  EXPECT_NE(fix.find("kernel.pty.max"), std::string::npos) << fix;
 }
 
 TEST(OutcomeOfFailedStart, SaysTheErrorOnce) {
