@@ -513,6 +513,11 @@ void FileDenials::AddGrant(const Observation& observation, const Place& place, b
   const bool is_directory = at.type == HostLookup::Type::kDirectory;
   // The host may run by itself the file that is to be made there.
   if (wants_directory) denial->not_advised = WhyNotGrant(place.host, is_write, false, *run_.advice);
+  if (const std::string home = probes_.HomeOf(host);
+      wants_directory && denial->not_advised.empty() && !place.is_shown && !home.empty() &&
+      PathCovers(host, home)) {
+    denial->not_advised = kNoHome;
+  }
   if (denial->not_advised.empty()) {
     denial->not_advised =
         WhyNotGrant(at.real.empty() ? host : at.real, is_write, is_directory, *run_.advice);
