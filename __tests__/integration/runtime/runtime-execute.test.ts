@@ -112,6 +112,43 @@ for (const name of ["bubblewrap", "landlock", "firejail"] as const) {
   });
 }
 
+/** What agents run every day, and the built-in list objects to; what each prints. */
+const kDaily: [line: string, out: string][] = [
+  ["python3 -c 'print(6 * 7)'", "42\n"],
+  ["python3 - <<'END'\nprint(6 * 7)\nEND", "42\n"],
+  ["perl -e 'print 42'", "42"],
+  ["printf 41 > count && perl -pi -e 's/1/2/' count && cat count", "42"],
+];
+
+for (const name of kAll) {
+  describeRuntime(name, () => {
+    test.each(kDaily)(
+      "runs %j and warns in a sandbox, unless an operator's list refuses it",
+      async (line, out) => {
+        const workdir = tempDirectory();
+        const make = (security = {}) => createRuntime({ runtimeType: name, security }, kQuiet);
+        const refused = { code: "ERR_COMMAND_BLOCKED", cause: { rule: expect.any(String) } };
+        if (name === "native") {
+          await expect((await make()).execute(line, { workdir })).rejects.toMatchObject(refused);
+        } else {
+          const done = await (await make()).execute(line, { workdir });
+          expect(done).toMatchObject({ stdout: out, exitCode: 0 });
+          expect(done.warnings).toMatchObject([
+            { rule: expect.stringMatching(/^inline-code|stdin/) },
+          ]);
+          expect(
+            (await (await make()).execute("echo 42", { workdir })).warnings,
+            "control",
+          ).toEqual([]);
+        }
+        const listed = await make({ shellBlocklist: ["some-command"] });
+        await expect(listed.execute(line, { workdir })).rejects.toMatchObject(refused);
+        expect((await listed.execute("echo 42", { workdir })).stdout).toBe("42\n");
+      },
+    );
+  });
+}
+
 describe("a runtime that can't be had", () => {
   test("is an error that says why, for each that does not work here", async () => {
     for (const { name, available, reason = "" } of await availableRuntimes({}, kQuiet)) {
