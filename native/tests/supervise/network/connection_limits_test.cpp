@@ -118,6 +118,47 @@ TEST(Limits, HeadsOfOneSandboxShareEachTurn) {
   }
 }
 
+// Two sandboxes on one loop: what one floods its proxy with is read a share at a time, and the
+// other's request is read in the same few turns as without the flood. Turns are counted, no time.
+TEST(Limits, AFloodOfHeadsLeavesOtherSandboxesTheirTurns) {
+  constexpr std::size_t kFlood = 48;
+  constexpr std::size_t kHeadBytes = 20'000;
+  constexpr std::size_t kHeadsInATurn = 2;
+  for (const std::size_t share : {std::size_t{20} << 10U, std::size_t{16} << 20U}) {
+    const auto setup = [share] {
+      auto made = Allowing({"a.test:80"});
+      made.options.head_share_bytes = share;
+      return made;
+    };
+    NetworkHost flooded(setup());
+    NetworkHost other(setup(), &flooded);
+    std::vector<Peer> clients;
+    std::uint64_t before = 0;
+    flooded.On([&] {  // the loop sees them all at once
+      for (std::size_t i = 0; i <= kFlood; ++i) {
+        NetworkHost& network = i == kFlood ? other : flooded;
+        clients.emplace_back("127.0.0.1", network.proxy_port());
+        const std::string host = std::to_string(i) + ".test";  // refused, and recorded by its name
+        clients.back().Send(
+            Get("http://" + host + "/", host, "X: " + std::string(kHeadBytes, 'x') + "\r\n"));
+      }
+      before = flooded.Turn();
+    });
+    EXPECT_TRUE(flooded.WaitUntil([&] { return flooded.events().size() == kFlood; }));
+    EXPECT_TRUE(flooded.WaitUntil([&] { return other.events().size() == 1; }));
+    const std::vector<std::uint64_t> floods = flooded.event_turns();
+    const std::uint64_t turn = other.event_turns().at(0);
+    const auto read = static_cast<std::size_t>(
+        std::count_if(floods.begin(), floods.end(), [turn](auto each) { return each <= turn; }));
+    if (share < kFlood * kHeadBytes) {
+      EXPECT_LE(turn, before + 4);
+      EXPECT_LE(read, kHeadsInATurn * (turn - std::min(before, turn) + 4));
+    } else {
+      EXPECT_EQ(read, kFlood) << "the control";
+    }
+  }
+}
+
 // Each connection that is accepted takes its part of the share too.
 TEST(Limits, ConnectionsOfOneSandboxShareEachTurn) {
   constexpr std::size_t kClients = 32;

@@ -51,7 +51,8 @@ void FakeQuestions::Answer(NetworkAnswer answer) {
     on_answer(answer);
 }
 
-NetworkHost::NetworkHost(Setup setup) {
+NetworkHost::NetworkHost(Setup setup, NetworkHost* beside)
+    : beside_(beside), loop_(beside != nullptr ? beside->loop_ : &own_loop_) {
   auto rules = ReadNetworkRules(setup.rules);
   EXPECT_TRUE(rules);
   auto policy = std::make_shared<NetworkPolicy>();
@@ -59,18 +60,6 @@ NetworkHost::NetworkHost(Setup setup) {
   policy->rules = std::move(*rules);
   policy->asker = 7;
   network_ = std::make_unique<SandboxNetwork>(policy, &questions_, std::move(setup.options));
-  EXPECT_EQ(uv_loop_init(&loop_), 0);
-  async_.data = this;
-  uv_async_init(&loop_, &async_, [](uv_async_t* async) {
-    auto* self = static_cast<NetworkHost*>(async->data);
-    std::vector<std::function<void()>> tasks;
-    {
-      const std::lock_guard lock(self->mutex_);
-      tasks.swap(self->tasks_);
-    }
-    for (const auto& task : tasks)
-      task();
-  });
   for (const SandboxListener& listener : ListenersOf(policy->rules)) {
     EXPECT_FALSE(network_->is_complete());
     Descriptor socket;
@@ -88,28 +77,45 @@ NetworkHost::NetworkHost(Setup setup) {
     network_->Take(std::move(socket));
   }
   EXPECT_TRUE(network_->is_complete());
-  thread_ = std::thread([this] { Run(); });
-  On([this] { EXPECT_TRUE(network_->Start(&loop_)); });
+  if (beside_ == nullptr) StartLoop();
+  On([this] { EXPECT_TRUE(network_->Start(loop_)); });
   if (setup.enters) command_ = Enter({"prog", "arg"}, setup.terminator_run);
 }
 
 NetworkHost::~NetworkHost() {
   On([this] {
     network_.reset();
-    uv_close(reinterpret_cast<uv_handle_t*>(&async_), nullptr);
+    if (beside_ == nullptr) uv_close(reinterpret_cast<uv_handle_t*>(&async_), nullptr);
   });
-  thread_.join();
+  if (beside_ == nullptr) thread_.join();
+}
+
+void NetworkHost::StartLoop() {
+  EXPECT_EQ(uv_loop_init(loop_), 0);
+  async_.data = this;
+  uv_async_init(loop_, &async_, [](uv_async_t* async) {
+    auto* self = static_cast<NetworkHost*>(async->data);
+    std::vector<std::function<void()>> tasks;
+    {
+      const std::lock_guard lock(self->mutex_);
+      tasks.swap(self->tasks_);
+    }
+    for (const auto& task : tasks)
+      task();
+  });
+  thread_ = std::thread([this] { Run(); });
 }
 
 void NetworkHost::Run() {
   sigset_t all;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, nullptr);
-  uv_run(&loop_, UV_RUN_DEFAULT);
-  EXPECT_EQ(uv_loop_close(&loop_), 0) << "a handle was left open";
+  uv_run(loop_, UV_RUN_DEFAULT);
+  EXPECT_EQ(uv_loop_close(loop_), 0) << "a handle was left open";
 }
 
 void NetworkHost::On(const std::function<void()>& what) {
+  if (beside_ != nullptr) return beside_->On(what);
   std::promise<void> done;
   {
     const std::lock_guard lock(mutex_);
@@ -130,6 +136,7 @@ std::uint64_t NetworkHost::Enter(std::vector<std::string> argv, std::uint64_t te
         [this](RecordEvent event, const ConnectionRecord& record) {
           const std::lock_guard lock(mutex_);
           events_.emplace_back(event, record);
+          event_turns_.push_back(Turn());
         },
         terminator_run);
   });
@@ -152,10 +159,16 @@ std::size_t NetworkHost::size() {
   return size;
 }
 
-std::uint64_t NetworkHost::turns() {
+std::uint64_t NetworkHost::Turn() const {
   uv_metrics_t metrics{};
-  On([&] { uv_metrics_info(&loop_, &metrics); });
+  uv_metrics_info(loop_, &metrics);
   return metrics.loop_count;
+}
+
+std::uint64_t NetworkHost::turns() {
+  std::uint64_t turns = 0;
+  On([&] { turns = Turn(); });
+  return turns;
 }
 
 bool NetworkHost::WaitUntil(const std::function<bool()>& holds) {
@@ -172,6 +185,11 @@ bool NetworkHost::WaitUntil(const std::function<bool()>& holds) {
 std::vector<NetworkHost::Event> NetworkHost::events() {
   const std::lock_guard lock(mutex_);
   return events_;
+}
+
+std::vector<std::uint64_t> NetworkHost::event_turns() {
+  const std::lock_guard lock(mutex_);
+  return event_turns_;
 }
 
 NetworkHost::Setup Allowing(std::vector<std::string> hosts, std::vector<std::string> addresses) {

@@ -49,7 +49,8 @@ class NetworkHost {
     std::uint64_t terminator_run = 0;  // of the command that is entered at first
   };
 
-  explicit NetworkHost(Setup setup);
+  // `beside`: on the loop of this one, which outlives it, as the networks of two runs are.
+  explicit NetworkHost(Setup setup, NetworkHost* beside = nullptr);
   ~NetworkHost();
   NetworkHost(const NetworkHost&) = delete;
   NetworkHost& operator=(const NetworkHost&) = delete;
@@ -68,21 +69,30 @@ class NetworkHost {
   std::size_t size();
   // Turns of the loop so far.
   std::uint64_t turns();
+  // The same on the loop's thread.
+  std::uint64_t Turn() const;
   // Waits until it holds on the loop's thread; false after a generous time.
   bool WaitUntil(const std::function<bool()>& holds);
 
   using Event = std::pair<RecordEvent, ConnectionRecord>;
   std::vector<Event> events();
+  // The turn of the loop in which each of them was recorded.
+  std::vector<std::uint64_t> event_turns();
 
  private:
   void Run();
 
-  uv_loop_t loop_{};
+  void StartLoop();
+
+  NetworkHost* beside_;
+  uv_loop_t own_loop_{};
+  uv_loop_t* loop_;
   uv_async_t async_{};
   std::mutex mutex_;
   std::vector<std::function<void()>> tasks_;
   FakeQuestions questions_;
   std::vector<Event> events_;
+  std::vector<std::uint64_t> event_turns_;
   std::unique_ptr<SandboxNetwork> network_;
   std::uint16_t proxy_port_ = 0;
   std::uint16_t dns_port_ = 0;
