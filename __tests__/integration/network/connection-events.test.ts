@@ -65,3 +65,11 @@ describeUnless(whyNoBubblewrap ?? whyNoOwnNetwork, "the channel of connections",
     });
   }, 300_000);
 });
+
+describeUnless(whyNoBubblewrap ?? whyNoOwnNetwork, "a flood of heads of 65 kB", () => {
+  test("keeps no other run from its answers", async () => {
+    const { flood, ...other } = await scenario<Record<string, unknown>>("floodOfHeads");
+    expect(other).toEqual({ exitCode: 0, answered: 50 });
+    expect(flood, "it went on").toContainEqual(expect.stringMatching(/HTTP\/1\.1 4\d\d /));
+  });
+});

@@ -1,5 +1,6 @@
 // What the channel of connections tells of each kind of run, and of a flood of refused names.
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
+import { once } from "node:events";
 import { writeFileSync } from "node:fs";
 import path from "node:path";
 
@@ -98,5 +99,34 @@ export const eventScenarios = {
     }
     await runner.close();
     return said;
+  },
+
+  // A command sends heads of 65 kB to its proxy on and on, while another run asks for 50 things.
+  async floodOfHeads({ shadowDir, rules, reach }) {
+    const flood = `
+      head -c 65000 /dev/zero | tr '\\0' x > /tmp/long
+      one() {
+        exec 3<> /dev/tcp/127.0.0.1/\${http_proxy##*:}
+        { printf 'GET http://b.test/ HTTP/1.1\\r\\nHost: b.test\\r\\nX: '; cat /tmp/long; printf '\\r\\n\\r\\n'; } >&3
+        head -n 1 <&3
+      }
+      while :; do for i in {1..32}; do one & done; wait; done 2> /tmp/errors`;
+    const flooding = new BubblewrapNativeRunner({ shadowDir, network: rules, prewarm: 0 });
+    const other = new BubblewrapNativeRunner({ shadowDir, network: rules, prewarm: 0 });
+    const flooder = await flooding.spawn({ argv: ["bash", "-c", flood] });
+    let answers = "";
+    flooder.stdout.on("data", (chunk) => {
+      answers += chunk;
+    });
+    await once(flooder.stdout, "data");
+    const before = answers.length;
+    const asked = `for i in {1..50}; do (${reach("a.test")}) || exit; done`;
+    const { exitCode, stdoutText } = await other.exec({ argv: ["bash", "-c", asked] });
+    await once(flooder.stdout, "data"); // it goes on
+    flooder.signal("SIGKILL");
+    await flooder.result;
+    await Promise.all([flooding.close(), other.close()]);
+    const lines = answers.slice(before).split("\r\n");
+    return { exitCode, answered: stdoutText.split("\n").length - 1, flood: [...new Set(lines)] };
   },
 };
