@@ -133,8 +133,9 @@ export const imports = {
   "lib/remote/policy/": `types/ ${native} lib/remote/subjects lib/network lib/options lib/option-schemas lib/runners/bubblewrap valibot strip-json-comments`,
   "lib/remote/subjects": "lib/errors",
   "lib/remote/deferred": "",
+  "lib/remote/operators": "lib/remote/broker/ lib/remote/subjects lib/remote/wire/ valibot",
   "lib/remote/wire/": `types/ ${native} lib/remote/deferred lib/remote/subjects lib/remote/workspace/ lib/runners/ valibot`,
-  "lib/remote/worker/": `types/ ${native} lib/remote/broker/ lib/remote/deferred lib/remote/policy/ lib/remote/subjects lib/remote/wire/ lib/remote/workspace/ lib/runners/`,
+  "lib/remote/worker/": `types/ ${native} lib/package-version lib/remote/broker/ lib/remote/deferred lib/remote/operators lib/remote/policy/ lib/remote/subjects lib/remote/wire/ lib/remote/workspace/ lib/runners/`,
   "lib/remote/caller/": `types/ ${native} lib/options lib/exec-result lib/remote/broker/ lib/remote/deferred lib/remote/subjects lib/remote/wire/ lib/remote/workspace/ lib/runners/`,
   "lib/remote/broker/": `types/ ${native} lib/remote/subjects @nats-io/transport-node`,
   // Of the SDKs but MCP's only types.
