@@ -9,7 +9,9 @@ import { join } from "node:path";
 import {
   BubblewrapNativeRunner,
   Bwrap,
+  createBubblewrapProcessSandbox,
   createRuntime,
+  FirejailNativeRunner,
   LandlockNativeRunner,
   LocalNativeRunner,
 } from "../../../dist/index.js";
@@ -54,6 +56,9 @@ const strict = (shadowDir, options) =>
 const apart = { maxConcurrent: 2 };
 const onHung = [strict(hung, apart), new LocalNativeRunner({ shadowDir: hung, ...apart })];
 if (process.env.WITH_LANDLOCK) onHung.push(new LandlockNativeRunner({ shadowDir: hung, ...apart }));
+if (process.env.WITH_FIREJAIL) onHung.push(new FirejailNativeRunner({ shadowDir: hung, ...apart }));
+// Below it, where even the name has to be looked up.
+onHung.push(strict(join(hung, "project"), apart));
 const mounts = [{ hostPath: hung, guestPath: "/data", mode: "ro" }];
 onHung.push(strict(workspace, { mounts, ...apart }));
 
@@ -76,6 +81,12 @@ const tried = (make) => {
   }
 };
 say({ what: "Bwrap of it", ends: [tried(() => new Bwrap(hung)), tried(() => new Bwrap(hung))] });
+
+// It looks at no path: the process is the host's own, and its start.
+const engine = { cmd: "/usr/bin/true", args: [join(hung, "file")] };
+const shown = { kind: "dir", label: "hung", hostPath: hung, guestPath: "/hung", mode: "ro" };
+const wrapped = createBubblewrapProcessSandbox().wrap({ ...engine, mounts: [shown] });
+say({ what: "process sandbox", end: { out: wrapped.args.join(" ") } });
 
 const text = (bwrap) => bwrap.exec("echo ran").then((out) => ({ out }), failed);
 say({
@@ -138,6 +149,12 @@ const waiting = [
   ...Array.from({ length: 8 }, () => strict(hung).files.read("a").then(told, failed)),
   strict(hung)
     .openTransaction({ directory: join(home, "state") })
+    .then(told, failed),
+  strict(workspace)
+    .openTransaction({ directory: join(hung, "state") })
+    .then(told, failed),
+  strict(workspace)
+    .transactions({ directory: join(hung, "state") })
     .then(told, failed),
 ];
 await stat(workspace);

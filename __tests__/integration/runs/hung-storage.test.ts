@@ -44,9 +44,10 @@ async function said(): Promise<{ hung: string; told: Map<string, Said>; status: 
   const script = `${kMounted} && { "$@" 3<&-; }`;
   const host = [...kNodeInside, kProgram, hung, home, tempDirectory("work", "/var/tmp")];
   const landlock = whyNo("landlock") === undefined ? { WITH_LANDLOCK: "1" } : {};
+  const firejail = whyNo("firejail") === undefined ? { WITH_FIREJAIL: "1" } : {};
   const ran = spawn(program, [...apart, "sh", "-c", script, hung, ...host], {
     detached: true,
-    env: { ...plainEnvironment(), ...landlock },
+    env: { ...plainEnvironment(), ...landlock, ...firejail },
     stdio: ["ignore", "pipe", "inherit"],
   });
   const late = setTimeout(() => process.kill(-(ran.pid ?? 0), "SIGKILL"), kMostMs);
@@ -68,12 +69,13 @@ describeUnless(whyNot(), "storage that does not answer", () => {
       const named = expect.stringContaining(hung);
       expect(told.get("sound beside")?.end).toMatchObject(ran);
       const { ends = [], order } = told.get("hung") ?? {};
-      expect(ends.length).toBeGreaterThanOrEqual(6);
+      expect(ends.length).toBeGreaterThanOrEqual(8);
       for (const end of ends) expect(end).toMatchObject({ ...failed, reason: named });
       expect(order?.[0]).toBe("sound");
       for (const end of told.get("Bwrap of it")?.ends ?? [{}]) {
         expect(end).toMatchObject({ code: "ERR_SANDBOX_SETUP", reason: named });
       }
+      expect(told.get("process sandbox")?.end?.out).toContain(`--ro-bind ${hung} /hung`);
       expect(told.get("Bwrap beside")?.end).toEqual({ out: "ran\n" });
       const secret = { code: "ERR_SANDBOX_SETUP", reason: named };
       expect(told.get("secret")?.end).toMatchObject(secret);
@@ -93,7 +95,7 @@ describeUnless(whyNot(), "storage that does not answer", () => {
       expect(told.get("runtime")?.end).toMatchObject({ kind: "bubblewrap" });
       expect(told.get("files beside")?.end).toEqual({ out: "written" });
       const unread = told.get("files")?.ends ?? [];
-      expect(unread).toHaveLength(9);
+      expect(unread).toHaveLength(11);
       for (const end of unread) {
         expect(end).toMatchObject({ code: "ERR_SANDBOX_SETUP", reason: named });
       }

@@ -1,0 +1,122 @@
+/**
+ * One bit of a file in which a transaction keeps its state is another one: what is called next does what it would have
+ * done, or rejects and changes nothing. NATIVE_RUNNER_FLIPS says how many bits of each file, NATIVE_RUNNER_SEED which.
+ */
+
+import { lstatSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+
+import type { Transaction } from "../../integration/support/package.js";
+import { run } from "../../integration/support/results.js";
+import { tempDirectory } from "../../integration/support/temp.js";
+import { describeBackends } from "../../integration/support/transactions.js";
+import { manifestOf } from "../../integration/transaction/hostile/compare-trees.js";
+import { changedCopy } from "../../integration/transaction/tree-scripts.js";
+import { randomOf, seedOf } from "./random.js";
+
+const kFlips = Number(process.env.NATIVE_RUNNER_FLIPS ?? 6);
+const kScript = `echo mine > one; rm two; mkdir made; echo x > made/x; mv three four; chmod 700 dir
+  ln -s made link; echo more >> dir/in`;
+/** What commands have written, and not what the package has noted of it. */
+const kContents = new Set(["upper", "work", "tree", "home"]);
+
+function workspaceOfFew(): string {
+  const workspace = tempDirectory();
+  for (const name of ["one", "two", "three"])
+    writeFileSync(join(workspace, name), `host ${name}\n`);
+  const dir = tempDirectory("dir", workspace);
+  writeFileSync(join(dir, "in"), "host\n");
+  return workspace;
+}
+
+/** The regular files that are not empty, by their path below the transaction's directory. */
+function stateFiles(directory: string, below = ""): string[] {
+  return readdirSync(join(directory, below)).flatMap((name) => {
+    const path = join(below, name);
+    const stat = lstatSync(join(directory, path));
+    if (below === "" && kContents.has(name)) return [];
+    if (stat.isDirectory()) return stateFiles(directory, path);
+    return stat.isFile() && stat.size > 0 ? [path] : [];
+  });
+}
+
+type Call = {
+  name: string;
+  isCommitted: boolean;
+  call(transaction: Transaction): Promise<unknown>;
+};
+const kCalls: Call[] = [
+  { name: "commit", isCommitted: false, call: (transaction) => transaction.commit() },
+  { name: "undo", isCommitted: true, call: (transaction) => transaction.undo() },
+];
+
+describeBackends("state of a transaction with a bit that is another", (open, backend) => {
+  const seed = seedOf();
+
+  /** A transaction that is closed, with or without a commit; `after`: what a commit makes. */
+  async function closed(isCommitted: boolean) {
+    const workspace = workspaceOfFew();
+    const script = kScript.replaceAll(
+      "dir",
+      readdirSync(workspace).find((name) => /dir/.test(name)) ?? "",
+    );
+    const before = manifestOf(workspace);
+    const after = manifestOf(await changedCopy(workspace, script));
+    const { runner, state, transaction } = await open(workspace);
+    await run(transaction, script);
+    await transaction.checkpoint();
+    if (isCommitted) await transaction.commit();
+    await transaction.close();
+    return { workspace, before, after, runner, state, id: transaction.id };
+  }
+
+  test.each(kCalls)(
+    `$name does what it would, or nothing (${backend}, seed ${seed})`,
+    async (of) => {
+      const random = randomOf(seed);
+      const counts = { done: 0, refused: 0 };
+      const first = await closed(of.isCommitted);
+      const files = stateFiles(join(first.state, first.id));
+      expect(files).toContain("record");
+      for (const file of files) {
+        for (let flip = 0; flip < kFlips; flip += 1) {
+          const { workspace, before, after, runner, state, id } = await closed(of.isCommitted);
+          const path = join(state, id, file);
+          let bytes: Buffer;
+          try {
+            bytes = readFileSync(path);
+          } catch {
+            continue; // its name is another each time
+          }
+          const at = Math.floor(random() * bytes.length);
+          const bit = 1 << Math.floor(random() * 8);
+          bytes[at] = (bytes[at] ?? 0) ^ bit;
+          writeFileSync(path, bytes);
+          const reported = `seed ${seed}: ${file}, byte ${at} of ${bytes.length}, bit ${bit}`;
+          const [was, wanted] = of.isCommitted ? [after, before] : [before, after];
+          try {
+            const resumed = await runner.resumeTransaction(id, { directory: state });
+            try {
+              await of.call(resumed);
+            } finally {
+              await resumed.close();
+            }
+            counts.done += 1;
+            expect(manifestOf(workspace), reported).toEqual(wanted);
+          } catch (error) {
+            if ((error as Error).name === "AssertionError") throw error;
+            counts.refused += 1;
+            expect(manifestOf(workspace), `${reported}: ${error}`).toEqual(was);
+          }
+          await runner.close();
+        }
+      }
+      process.stdout.write(
+        `${of.name} (${backend}) of ${files.join(", ")}: ${JSON.stringify(counts)}\n`,
+      );
+      expect(counts.done).toBeGreaterThan(0);
+      expect(counts.refused).toBeGreaterThan(0);
+    },
+  );
+});
