@@ -3,7 +3,7 @@
  * done, or rejects and changes nothing. NATIVE_RUNNER_FLIPS says how many bits of each file, NATIVE_RUNNER_SEED which.
  */
 
-import { lstatSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { lstatSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 
@@ -18,15 +18,15 @@ import { randomOf, seedOf } from "./random.js";
 const kFlips = Number(process.env.NATIVE_RUNNER_FLIPS ?? 6);
 const kScript = `echo mine > one; rm two; mkdir made; echo x > made/x; mv three four; chmod 700 dir
   ln -s made link; echo more >> dir/in`;
-/** What commands have written, and not what the package has noted of it. */
-const kContents = new Set(["upper", "work", "tree", "home"]);
+/** Files of commands and of the host, and not what the package has noted of them. */
+const kContents = new Set(["upper", "work", "tree", "home", "aside"]);
 
 function workspaceOfFew(): string {
   const workspace = tempDirectory();
   for (const name of ["one", "two", "three"])
     writeFileSync(join(workspace, name), `host ${name}\n`);
-  const dir = tempDirectory("dir", workspace);
-  writeFileSync(join(dir, "in"), "host\n");
+  mkdirSync(join(workspace, "dir"));
+  writeFileSync(join(workspace, "dir", "in"), "host\n");
   return workspace;
 }
 
@@ -35,37 +35,47 @@ function stateFiles(directory: string, below = ""): string[] {
   return readdirSync(join(directory, below)).flatMap((name) => {
     const path = join(below, name);
     const stat = lstatSync(join(directory, path));
-    if (below === "" && kContents.has(name)) return [];
+    if (kContents.has(name)) return [];
     if (stat.isDirectory()) return stateFiles(directory, path);
     return stat.isFile() && stat.size > 0 ? [path] : [];
   });
 }
 
+/** A path without the numbers and ids in it, which are others in each transaction. */
+const pattern = (path: string) => path.replaceAll(/[0-9a-f]{12,}/g, "ID");
+
+async function rolledBack(transaction: Transaction): Promise<void> {
+  const [first] = await transaction.checkpoints();
+  if (first === undefined) throw new Error("there is no checkpoint");
+  await transaction.rollback(first.id);
+  await transaction.commit();
+}
+
 type Call = {
   name: string;
+  /** Run behind the checkpoint. */
+  later: string;
   isCommitted: boolean;
   call(transaction: Transaction): Promise<unknown>;
 };
 const kCalls: Call[] = [
-  { name: "commit", isCommitted: false, call: (transaction) => transaction.commit() },
-  { name: "undo", isCommitted: true, call: (transaction) => transaction.undo() },
+  { name: "commit", later: ":", isCommitted: false, call: (transaction) => transaction.commit() },
+  { name: "rollback", later: "rm -r one made", isCommitted: false, call: rolledBack },
+  { name: "undo", later: ":", isCommitted: true, call: (transaction) => transaction.undo() },
 ];
 
 describeBackends("state of a transaction with a bit that is another", (open, backend) => {
   const seed = seedOf();
 
   /** A transaction that is closed, with or without a commit; `after`: what a commit makes. */
-  async function closed(isCommitted: boolean) {
+  async function closed({ later, isCommitted }: Call) {
     const workspace = workspaceOfFew();
-    const script = kScript.replaceAll(
-      "dir",
-      readdirSync(workspace).find((name) => /dir/.test(name)) ?? "",
-    );
     const before = manifestOf(workspace);
-    const after = manifestOf(await changedCopy(workspace, script));
+    const after = manifestOf(await changedCopy(workspace, kScript));
     const { runner, state, transaction } = await open(workspace);
-    await run(transaction, script);
+    await run(transaction, kScript);
     await transaction.checkpoint();
+    await run(transaction, later);
     if (isCommitted) await transaction.commit();
     await transaction.close();
     return { workspace, before, after, runner, state, id: transaction.id };
@@ -76,19 +86,15 @@ describeBackends("state of a transaction with a bit that is another", (open, bac
     async (of) => {
       const random = randomOf(seed);
       const counts = { done: 0, refused: 0 };
-      const first = await closed(of.isCommitted);
-      const files = stateFiles(join(first.state, first.id));
+      const first = await closed(of);
+      const files = stateFiles(join(first.state, first.id)).map(pattern);
       expect(files).toContain("record");
       for (const file of files) {
         for (let flip = 0; flip < kFlips; flip += 1) {
-          const { workspace, before, after, runner, state, id } = await closed(of.isCommitted);
-          const path = join(state, id, file);
-          let bytes: Buffer;
-          try {
-            bytes = readFileSync(path);
-          } catch {
-            continue; // its name is another each time
-          }
+          const { workspace, before, after, runner, state, id } = await closed(of);
+          const own = stateFiles(join(state, id)).find((each) => pattern(each) === file);
+          const path = join(state, id, own ?? "");
+          const bytes = readFileSync(path);
           const at = Math.floor(random() * bytes.length);
           const bit = 1 << Math.floor(random() * 8);
           bytes[at] = (bytes[at] ?? 0) ^ bit;
