@@ -28,6 +28,8 @@ export type WorkerChoice = {
   env?: Record<string, string>;
   /** More of its command line. */
   words?: readonly string[];
+  /** Put in front of its command line; it has to become the worker (exec). */
+  before?: readonly string[];
 };
 
 /** One that is running. */
@@ -77,7 +79,9 @@ export async function startWorker(choice: WorkerChoice): Promise<TestWorker> {
   }
   words.push(...(choice.words ?? []));
   const env = { ...process.env, XDG_STATE_HOME: tempDirectory("state"), ...choice.env };
-  const child = spawn(kNodeProgram, [kMain, "worker", ...words], {
+  const all = [...(choice.before ?? []), kNodeProgram, kMain, "worker", ...words];
+  const [program = "", ...rest] = all;
+  const child = spawn(program, rest, {
     env,
     stdio: ["ignore", "ignore", "pipe"],
   });
