@@ -144,5 +144,5 @@ export const imports = {
   "lib/remote/workspace/": `types/ ${native} lib/package-root lib/runners/ valibot`,
   "lib/cli/":
     `types/ ${native} lib/audit-log/ lib/denials/ lib/home/ lib/image/ lib/network lib/options lib/package-version lib/paths lib/protected-paths lib/runners/ lib/runtime/ lib/project/ lib/secrets/ lib/text lib/change-text lib/comment-text lib/notable-changes lib/shell-policy/policy lib/skills/ lib/mcp/ lib/review/ lib/remote/ ` +
-    "commander picocolors cli-table3 @nats-io/transport-node",
+    "commander picocolors cli-table3 @nats-io/jwt @nats-io/transport-node",
 };

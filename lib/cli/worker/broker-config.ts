@@ -27,6 +27,12 @@ export type BrokerConfigOptions = {
   tlsKey?: string;
   tlsCa?: string;
   insecure?: boolean;
+  /** A file with the seed of an account, or of one of its signing keys. */
+  accountKey?: string;
+  /** The account's public key, if the seed is that of a signing key. */
+  account?: string;
+  /** Milliseconds. */
+  expires?: number;
 };
 
 const kPort = 4222;
@@ -92,12 +98,92 @@ function listenOf({ listen, insecure }: BrokerConfigOptions): string {
   return `${host.includes(":") ? `[${host}]` : host}:${port}`;
 }
 
+const kNobody = "--tenant, --worker or --operator is needed";
+
 /** Replaces a file atomically: a server may be asked to read it at any time. */
-async function replace(file: string, text: string): Promise<void> {
+async function replace(file: string, text: string, mode = 0o666): Promise<void> {
   const next = `${file}.${process.pid}.new`;
-  await writeFile(next, text, { flag: "wx" });
+  await writeFile(next, text, { flag: "wx", mode });
   await rename(next, file);
 }
+
+/** Issues users of an account: the broker's server takes them without a configuration of its own. */
+type Issuer = (user: {
+  label: string;
+  nkey: string;
+  permissions: BrokerUser["permissions"];
+}) => Promise<string>;
+
+const kAccountSeed = /^SA[A-Z2-7]{56}$/;
+const kAccount = /^A[A-Z2-7]{55}$/;
+
+/** @throws (rejects) CliError for a key or an account that is none, and for options of a server */
+async function issuerOf(options: BrokerConfigOptions, jwt: Jwt): Promise<Issuer> {
+  const { accountKey = "", account, expires, listen, tlsCert, tlsKey, tlsCa, insecure } = options;
+  if (listen ?? tlsCert ?? tlsKey ?? tlsCa ?? insecure) {
+    throw new CliError(
+      "with --account-key no nats.conf is written: leave --listen, --tls-… and --insecure out",
+      2,
+    );
+  }
+  const seed = await seedOf(accountKey);
+  if (seed === undefined || !kAccountSeed.test(seed)) {
+    throw new CliError(
+      `--account-key ${accountKey} has no seed of an account ("SA" and 56 characters)`,
+      2,
+    );
+  }
+  if (account !== undefined && !kAccount.test(account)) {
+    throw new CliError(`--account is the public key of an account ("A…"), not ${account}`, 2);
+  }
+  return ({ label, nkey, permissions: { publish, subscribe } }) => {
+    const may = { pub: { allow: [...publish] }, sub: { allow: [...subscribe] } };
+    const until = expires === undefined ? {} : { exp: Math.floor((Date.now() + expires) / 1_000) };
+    const signer = account === undefined ? {} : { signer: seed };
+    return jwt.encodeUser(label, nkey, account ?? seed, may, { ...until, ...signer });
+  };
+}
+
+/** Replaces a credentials file atomically: whoever connects meanwhile reads the one or the other. */
+async function writeCredentials(file: string, token: string, seed: string): Promise<void> {
+  const text = `-----BEGIN NATS USER JWT-----
+${token}
+------END NATS USER JWT------
+
+-----BEGIN USER NKEY SEED-----
+${seed}
+------END USER NKEY SEED------
+`;
+  await replace(file, text, kOwnerOnly);
+}
+
+/**
+ * Writes credentials for the named users of an account, for a broker whose server has accounts. Existing keys are kept;
+ * permissions and expiry are issued anew.
+ */
+export async function issueCredentials(
+  options: BrokerConfigOptions,
+  nkeys: Nkeys,
+  jwt: Jwt,
+  say: (line: string) => void,
+): Promise<void> {
+  const members = membersOf(options);
+  if (members.length === 0) throw new CliError(kNobody, 2);
+  const issue = await issuerOf(options, jwt);
+  const directory = path.resolve(options.directory);
+  for (const { file, ...member } of members) {
+    const place = path.join(directory, file.replace(/\.nk$/, ".creds"));
+    await mkdir(path.dirname(place), { recursive: true, mode: kOwnersFolder });
+    const written = await seedOf(place);
+    const known = /^SU[A-Z2-7]{56}$/m.exec(written ?? "")?.[0];
+    const pair = known === undefined ? nkeys.createUser() : pairOf(known, nkeys);
+    const seed = known ?? new TextDecoder().decode(pair.getSeed());
+    await writeCredentials(place, await issue({ ...member, nkey: pair.getPublicKey() }), seed);
+    say(`${known === undefined ? "made" : "issued anew"} ${place}: for ${member.label}`);
+  }
+}
+
+const pairOf = (seed: string, nkeys: Nkeys) => nkeys.fromSeed(new TextEncoder().encode(seed));
 
 /**
  * Creates missing keys, and writes the configuration for the named clients. Existing keys are kept, so that
@@ -109,7 +195,7 @@ export async function writeBrokerConfig(
   say: (line: string) => void,
 ): Promise<void> {
   const members = membersOf(options);
-  if (members.length === 0) throw new CliError("--tenant or --worker is needed", 2);
+  if (members.length === 0) throw new CliError(kNobody, 2);
   const listen = listenOf(options);
   const tls = tlsOf(options);
   const directory = path.resolve(options.directory);
@@ -135,13 +221,30 @@ export async function brokerConfig(options: BrokerConfigOptions): Promise<void> 
       "npm install @nats-io/transport-node@3",
     );
   });
-  await writeBrokerConfig(options, nkeys, (line) => process.stdout.write(`${line}\n`));
+  const say = (line: string) => void process.stdout.write(`${line}\n`);
+  if (options.accountKey === undefined) {
+    if (options.account !== undefined || options.expires !== undefined) {
+      throw new CliError("--account and --expires mean nothing without --account-key", 2);
+    }
+    return writeBrokerConfig(options, nkeys, say);
+  }
+  const jwt = await import("@nats-io/jwt").catch((cause) => {
+    throw new CliError(
+      `--account-key needs the package @nats-io/jwt (${(cause as Error).message})`,
+      125,
+      "npm install @nats-io/jwt",
+    );
+  });
+  await issueCredentials(options, nkeys, jwt, say);
 }
 
 /** Seeds of nkeys in files, each for one user of the broker. */
 
 /** Creates and reads keys; a part of the NATS client, an optional peer dependency. */
 type Nkeys = typeof import("@nats-io/transport-node").nkeys;
+
+/** Issues users of accounts; an optional peer dependency. */
+type Jwt = typeof import("@nats-io/jwt");
 
 /** A key; `isNew`: it was created now. */
 export type UserKey = { publicKey: string; isNew: boolean };

@@ -289,6 +289,17 @@ export function addBrokerConfigCommand(
     .option("--tls-key <file>", "its key, PEM", file)
     .option("--tls-ca <file>", "clients must have a certificate of this authority, too, PEM", file)
     .option("--insecure", "no TLS, and on 127.0.0.1 alone")
+    .option(
+      "--account-key <file>",
+      "the seed of an account of the server's, or of its signing key: write credentials, and no nats.conf",
+      file,
+    )
+    .option("--account <key>", "with --account-key, if it is a signing key: the account, A…")
+    .option(
+      "--expires <duration>",
+      "with --account-key: for how long they are valid",
+      finiteDuration,
+    )
     .addHelpText(
       "after",
       `

@@ -1,7 +1,8 @@
 /** A broker with the configuration that the command writes, and clients with the keys that it has made. */
 
-import { readFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
+import * as jwt from "@nats-io/jwt";
 import * as nats from "@nats-io/transport-node";
 import {
   connect,
@@ -10,7 +11,11 @@ import {
   PermissionViolationError,
 } from "@nats-io/transport-node";
 
-import { writeBrokerConfig } from "../../../../lib/cli/worker/broker-config.js";
+import {
+  type BrokerConfigOptions,
+  issueCredentials,
+  writeBrokerConfig,
+} from "../../../../lib/cli/worker/broker-config.js";
 import { BrokerAccess, type BrokerOptions } from "../../../../lib/remote/broker/broker-access.js";
 import { tempDirectory } from "../../support/temp.js";
 import { type Certificates, type NatsServer, startNatsServer } from "../support/nats-server.js";
@@ -41,8 +46,40 @@ export async function connectBy(options: BrokerOptions): Promise<NatsConnection>
   return connect({ ...own, reconnect: false, noAsyncTraces: true, timeout: 20_000 });
 }
 
+/** How a broker knows its users: by the configuration that the command writes, or by an account that has issued them. */
+export type BrokerKind = "nkeys" | "accounts";
+
+/** Writes a server's configuration with one account, and the file of its seed; returns both paths. */
+export async function makeAccount(directory: string, { cert, key }: Certificates) {
+  const [operator, account, signing] = [
+    nkeys.createOperator(),
+    nkeys.createAccount(),
+    nkeys.createAccount(),
+  ];
+  const operatorJwt = await jwt.encodeOperator("tests", operator);
+  const kNoLimit = -1;
+  const limits = { conn: kNoLimit, subs: kNoLimit, data: kNoLimit, payload: kNoLimit };
+  const keys = { signing_keys: [signing.getPublicKey()], limits: limits as never };
+  const accountJwt = await jwt.encodeAccount("workers", account, keys, { signer: operator });
+  const config = path.join(directory, "nats.conf");
+  writeFileSync(
+    config,
+    `operator: ${operatorJwt}
+resolver: MEMORY
+resolver_preload: { ${account.getPublicKey()}: ${accountJwt} }
+tls { cert_file: "${cert}", key_file: "${key}", timeout: 5 }
+`,
+  );
+  const seed = path.join(directory, "signing.nk");
+  writeFileSync(seed, signing.getSeed());
+  return { config, accountKey: seed, account: account.getPublicKey() };
+}
+
 /** With three tenants, two workers of one pool and one of another. */
-export async function startBroker(certificates: Certificates): Promise<Broker> {
+export async function startBroker(
+  certificates: Certificates,
+  kind: BrokerKind = "nkeys",
+): Promise<Broker> {
   const directory = tempDirectory("broker");
   const options = {
     directory,
@@ -53,22 +90,34 @@ export async function startBroker(certificates: Certificates): Promise<Broker> {
       { pool: "gpu", name: "g1" },
     ],
     operator: ["ops"],
-    tlsCert: certificates.cert,
-    tlsKey: certificates.key,
   };
-  await writeBrokerConfig(options, nkeys, () => {});
-  const server = await startNatsServer(path.join(directory, "nats.conf"));
+  const config = await write(options, certificates, kind);
+  const server = await startNatsServer(config);
+  const fileOf = (role: Role) =>
+    path.join(directory, kind === "nkeys" ? kKeys[role] : kKeys[role].replace(".nk", ".creds"));
   return {
     server,
     directory,
     connect: (role, more) =>
       connectBy({
         servers: [`tls://localhost:${server.port}`],
-        credentials: { file: path.join(directory, kKeys[role]) },
+        credentials: { file: fileOf(role) },
         tls: { ca: certificates.caText },
         ...more,
       }),
   };
+}
+
+async function write(options: BrokerConfigOptions, certificates: Certificates, kind: BrokerKind) {
+  const { directory } = options;
+  if (kind === "nkeys") {
+    const tls = { tlsCert: certificates.cert, tlsKey: certificates.key };
+    await writeBrokerConfig({ ...options, ...tls }, nkeys, () => {});
+    return path.join(directory, "nats.conf");
+  }
+  const { config, ...account } = await makeAccount(directory, certificates);
+  await issueCredentials({ ...options, ...account }, nkeys, jwt, () => {});
+  return config;
 }
 
 /** The seed of a role. */

@@ -1,11 +1,18 @@
 /** What each role may do at the broker, and that all else is refused there: the table of docs/scale/tenants.md. */
 
 import type { NatsConnection } from "@nats-io/transport-node";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
 import { describeUnless } from "../../support/requirements.js";
 import { makeCertificates, whyNoNatsServer, whyNoOpenssl } from "../support/nats-server.js";
-import { type Broker, kKeys, type Role, refusalsOf, startBroker } from "./configured-broker.js";
+import {
+  type Broker,
+  type BrokerKind,
+  kKeys,
+  type Role,
+  refusalsOf,
+  startBroker,
+} from "./configured-broker.js";
 
 type Rows = { publish: string[]; subscribe: string[] };
 
@@ -213,10 +220,14 @@ const rowsOf = (table: Partial<Record<Role, Rows>>) =>
   );
 
 describeUnless(whyNoNatsServer ?? whyNoOpenssl, "the broker's permissions", () => {
+  describe.each(["nkeys", "accounts"] as const)("by %s", (kind) => permissionsBy(kind));
+});
+
+function permissionsBy(kind: BrokerKind): void {
   let broker: Broker;
   const connections = new Map<Role, NatsConnection>();
   beforeAll(async () => {
-    broker = await startBroker(makeCertificates());
+    broker = await startBroker(makeCertificates(), kind);
     for (const role of Object.keys(kKeys) as Role[])
       connections.set(role, await broker.connect(role));
   });
@@ -244,4 +255,4 @@ describeUnless(whyNoNatsServer ?? whyNoOpenssl, "the broker's permissions", () =
   test.each(rowsOf(everybody))("%s may not %s %s", async (role, operation, row) => {
     expect(await refused(role, operation, row)).toEqual([`${operation} ${row}`]);
   });
-});
+}

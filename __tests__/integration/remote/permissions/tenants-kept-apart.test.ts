@@ -235,7 +235,7 @@ describeUnless(whyNoNatsServer ?? whyNoOpenssl, "the configuration, written agai
     await expect(write({ ...tls, insecure: true })).rejects.toThrow("not both");
     const listen = { host: "10.0.0.1", port: 1 };
     await expect(write({ insecure: true, listen })).rejects.toThrow("on this machine alone");
-    await expect(write({ ...tls, tenant: [] })).rejects.toThrow("--tenant or --worker is needed");
+    await expect(write({ ...tls, tenant: [] })).rejects.toThrow("--operator is needed");
   });
 });
 
