@@ -9,8 +9,8 @@ mkdir -p out && cd out
   ls ../native/tests/policy/*/*path_test.cpp ../native/tests/policy/*/out*_test.cpp
 } | xargs -P "$(getconf _NPROCESSORS_ONLN)" -n 1 \\
   g++ -std=c++20 -I../native -isystem ../third_party/llhttp/include -c
-gcc -I../third_party/llhttp/include -c ../third_party/llhttp/src/*.c
-g++ *.o -lgtest -lgtest_main -pthread -o policy_tests
+mkdir -p llhttp && (cd llhttp && gcc -I../../third_party/llhttp/include -c ../../third_party/llhttp/src/*.c)
+g++ *.o llhttp/*.o -lgtest -lgtest_main -pthread -o policy_tests
 ./policy_tests --gtest_brief=1
 `;
 
